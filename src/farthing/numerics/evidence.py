@@ -1,0 +1,98 @@
+"""Log evidence of many hyperparameter vectors at once, with its gradient, as fast as LAPACK allows.
+
+A hyperparameter vector is (log A, log l_1, ..., log l_D, log noise variance), see `farthing.numerics.kernels`. The covariance matrix
+is kept in LAPACK's rectangular full packed form, half of its entries in one vector, so that the squared distances of all vectors are a
+single product of their inverse square lengthscales with the packed squared differences of the points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from farthing.numerics.gaussian_process import JITTER
+from farthing.numerics.kernels import Array, Family
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """log p(values | points, hyperparameters) of value observations.
+
+    points: (n, D); values: (n,), or given at each call; noise: (n,) known variances that come on top of the inferred one.
+    """
+
+    family: Family
+    points: Array
+    values: Array
+    noise: Array
+    constant: float = 0.0
+
+    @cached_property
+    def _packing(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Row and column of every packed entry, and where the diagonal lies."""
+        n = len(self.points)
+        index = np.asfortranarray(np.arange(n * n, dtype=float).reshape(n, n))
+        flat = lapack.dtrttf(index, uplo="L")[0].astype(np.intp)
+        rows, columns = flat // n, flat % n
+        return rows, columns, np.flatnonzero(rows == columns)
+
+    @cached_property
+    def _squared_differences(self) -> Array:
+        rows, columns, _ = self._packing
+        return ((self.points[rows] - self.points[columns]) ** 2).T.copy()
+
+    def __call__(self, hyperparameters: Array, values: Array | None = None) -> Array:
+        """Log evidence of each row of hyperparameters (K, 2+D): (K,). -inf where the matrix cannot be factored."""
+        out = np.empty(len(hyperparameters))
+        targets = self._targets(hyperparameters, values)
+        for k, vector in enumerate(hyperparameters):
+            out[k] = self._one(vector, targets[k])[0]
+        return out
+
+    def with_gradient(self, hyperparameters: Array, values: Array | None = None) -> tuple[Array, Array, Array]:
+        """Log evidence (K,), its gradient (K, 2+D), and C^-1 y (K, n), the negative gradient in the values."""
+        draws, n = len(hyperparameters), len(self.points)
+        evidence, gradient, duals = np.empty(draws), np.zeros(hyperparameters.shape), np.zeros((draws, n))
+        rows, columns, diagonal = self._packing
+        targets = self._targets(hyperparameters, values)
+        for k, vector in enumerate(hyperparameters):
+            evidence[k], factor, phi, slope, dual = self._one(vector, targets[k], gradient=True)
+            if factor is None:
+                continue
+            inverse = lapack.dpftri(n, factor, uplo="L", overwrite_a=1)[0]
+            # Each packed entry off the diagonal stands for two, hence no factor 1/2 there.
+            weight = dual[rows] * dual[columns] - inverse
+            weight[diagonal] *= 0.5
+            variance, squares = np.exp(vector[0]), np.exp(-2.0 * vector[1:-1])
+            gradient[k, 0] = variance * (weight @ phi)
+            weight_slope = weight * slope
+            gradient[k, 1:-1] = -2.0 * variance * squares * (self._squared_differences @ weight_slope)
+            gradient[k, -1] = np.exp(vector[-1]) * weight[diagonal].sum()
+            duals[k] = dual
+        return evidence, gradient, duals
+
+    def _targets(self, hyperparameters: Array, values: Array | None) -> Array:
+        return np.broadcast_to(self.values if values is None else values, (len(hyperparameters), len(self.points)))
+
+    def _one(
+        self, vector: Array, values: Array, gradient: bool = False
+    ) -> tuple[float, Array | None, Array, Array, Array]:
+        """Evidence, packed factor (None if there is none), phi, phi' and C^-1 y of one hyperparameter vector."""
+        n = len(self.points)
+        _, _, diagonal = self._packing
+        variance, noise = np.exp(vector[0]), np.exp(vector[-1])
+        profile = self.family.profile(np.exp(-2.0 * vector[1:-1]) @ self._squared_differences, int(gradient))
+        matrix = variance * profile[0]
+        matrix += self.constant
+        matrix[diagonal] += noise + self.noise + JITTER * (variance + self.constant)
+        factor, info = lapack.dpftrf(n, matrix, uplo="L", overwrite_a=1)
+        if info != 0:
+            return -np.inf, None, profile[0], profile[-1], values
+        dual = lapack.dpftrs(n, factor, values[:, None], uplo="L")[0][:, 0]
+        log_determinant = np.log(factor[diagonal]).sum()
+        evidence = -0.5 * float(values @ dual) - log_determinant - 0.5 * n * np.log(2.0 * np.pi)
+        return float(evidence), factor, profile[0], profile[-1], dual

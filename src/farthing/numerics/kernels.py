@@ -1,0 +1,263 @@
+"""Stationary kernels and the covariance between any two of their derivatives.
+
+Notation, used throughout `farthing.numerics`:
+
+    D   axes of the input              n, m   numbers of points or probes
+    K   kernels at once ("draws"): every array of results leads with this axis
+    k(z, z') = A * phi(u) + B,   u = sum_i (z_i - z'_i)^2 / l_i^2
+    A   variance    l   lengthscales    B   variance of the unknown constant mean
+    w_i = (z_i - z'_i) / l_i^2,  so that  du/dz_i = 2 w_i
+
+A *probe* is a point and what is asked of f there: its value, one first derivative or one second derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.errors import KernelError
+
+Array = NDArray[np.float64]
+Axes = NDArray[np.intp]
+
+NO_AXIS = -1
+
+
+def _squared_exponential(u: Array, order: int) -> list[Array]:
+    """phi = exp(-u/2); each derivative in u multiplies by -1/2."""
+    phi = np.exp(-0.5 * u)
+    return [(-0.5) ** m * phi for m in range(order + 1)]
+
+
+def _matern32(u: Array, order: int) -> list[Array]:
+    """phi = (1 + q) exp(-q), q = sqrt(3u). phi'' is set to 0 at q = 0, where it only ever meets a zero factor."""
+    q = np.sqrt(3.0 * u)
+    e = np.exp(-q)
+    derivatives = [(1.0 + q) * e, -1.5 * e]
+    if order >= 2:
+        derivatives.append(2.25 * e * _reciprocal(q))
+    if order >= 3:
+        derivatives.append(-3.375 * e * (1.0 + q) * _reciprocal(q) ** 3)
+    return derivatives[: order + 1]
+
+
+def _matern52(u: Array, order: int) -> list[Array]:
+    """phi = (1 + q + q^2/3) exp(-q), q = sqrt(5u). phi''' and beyond are set to 0 at q = 0: their products with w vanish there."""
+    q = np.sqrt(5.0 * u)
+    e = np.exp(-q)
+    derivatives = [(1.0 + q + q * q / 3.0) * e, (-5.0 / 6.0) * (1.0 + q) * e, (25.0 / 12.0) * e]
+    if order >= 3:
+        r = _reciprocal(q)
+        derivatives.append((-125.0 / 24.0) * e * r)
+        derivatives.append((625.0 / 48.0) * (1.0 + q) * e * r**3)
+        derivatives.append((-3125.0 / 96.0) * (3.0 + 3.0 * q + q * q) * e * r**5)
+    return derivatives[: order + 1]
+
+
+def _reciprocal(q: Array) -> Array:
+    """1/q, and 0 where q is so small that the products it stands in have vanished."""
+    small = q < 1e-12
+    return np.where(small, 0.0, 1.0 / np.where(small, 1.0, q))
+
+
+@dataclass(frozen=True)
+class Family:
+    """The shape of a kernel. `smoothness` is how many derivatives f itself has."""
+
+    name: str
+    smoothness: int
+    profile: Callable[[Array, int], list[Array]]
+    """(u, order) -> [phi, phi', ..., phi^(order)], derivatives in u."""
+
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("matern52", 2, _matern52),
+        Family("matern32", 1, _matern32),
+        Family("squared_exponential", 2, _squared_exponential),
+    )
+}
+
+
+def family(name: str) -> Family:
+    """The kernel family of that name, or an error that lists the names."""
+    if name not in FAMILIES:
+        raise KernelError(f"there is no kernel {name!r}; choose one of {', '.join(FAMILIES)}")
+    return FAMILIES[name]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """K kernels of one family over the same D axes.
+
+    variance: (K,), lengthscales: (K, D), constant: the variance B of the constant mean, which values share and derivatives do not see.
+    """
+
+    family: Family
+    variance: Array
+    lengthscales: Array
+    constant: float = 0.0
+
+    @property
+    def prior_variance(self) -> Array:
+        """Variance of one value of f before any observation, (K,)."""
+        return self.variance + self.constant
+
+    def squared_distances(self, a: Array, b: Array) -> Array:
+        """u between the rows of a (m, D) and b (n, D): (K, m, n), by one matrix product a draw."""
+        scale = 1.0 / self.lengthscales
+        left, right = a[None] * scale[:, None, :], b[None] * scale[:, None, :]
+        u = np.matmul(-2.0 * left, right.transpose(0, 2, 1))
+        u += np.einsum("kmi,kmi->km", left, left)[:, :, None]
+        u += np.einsum("kni,kni->kn", right, right)[:, None, :]
+        return np.maximum(u, 0.0, out=u)
+
+    def values(self, a: Array, b: Array) -> Array:
+        """Covariance of values at the rows of a and b: (K, m, n)."""
+        phi = self.family.profile(self.squared_distances(a, b), 0)[0]
+        phi *= self.variance[:, None, None]
+        phi += self.constant
+        return phi
+
+    def values_and_slopes(self, a: Array, b: Array) -> tuple[Array, Array]:
+        """Covariance of values, and A*phi'(u), from which d/da_i = 2 * slope * (a_i - b_i) / l_i^2. Both (K, m, n)."""
+        phi, slope = self.family.profile(self.squared_distances(a, b), 1)
+        phi *= self.variance[:, None, None]
+        phi += self.constant
+        slope *= self.variance[:, None, None]
+        return phi, slope
+
+
+@dataclass(frozen=True)
+class Probes:
+    """m questions about f: points (m, D), and axes (m, 2), the axes derived along, NO_AXIS where there is none."""
+
+    points: Array
+    axes: Axes
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def orders(self) -> NDArray[np.intp]:
+        """How many derivatives each probe takes: 0, 1 or 2."""
+        return (self.axes != NO_AXIS).sum(axis=1)
+
+    @property
+    def only_values(self) -> bool:
+        return bool((self.axes == NO_AXIS).all())
+
+    def join(self, other: Probes) -> Probes:
+        return Probes(np.concatenate([self.points, other.points]), np.concatenate([self.axes, other.axes]))
+
+    @classmethod
+    def of(cls, points: Array, axes: list[tuple[int, ...]]) -> Probes:
+        """Every entry of `axes` at every point, point by point: () a value, (i,) a first, (i, j) a second derivative."""
+        pairs = np.array([(*a, NO_AXIS, NO_AXIS)[:2] for a in axes], dtype=np.intp).reshape(-1, 2)
+        points = np.atleast_2d(np.asarray(points, dtype=float))
+        return cls(np.repeat(points, len(pairs), axis=0), np.tile(pairs, (len(points), 1)))
+
+    @classmethod
+    def values(cls, points: Array) -> Probes:
+        return cls.of(points, [()])
+
+    @classmethod
+    def gradients(cls, points: Array, axes: int) -> Probes:
+        """The first `axes` components of the gradient at each point."""
+        return cls.of(points, [(i,) for i in range(axes)])
+
+    @classmethod
+    def hessians(cls, points: Array, axes: int) -> Probes:
+        """The lower triangle, row by row, of the Hessian in the first `axes` axes at each point."""
+        return cls.of(points, [(i, j) for i in range(axes) for j in range(i + 1)])
+
+
+def covariance(kernel: Kernel, a: Probes, b: Probes) -> Array:
+    """Covariance between every probe of a and every probe of b: (K, m, n).
+
+    With p derivatives in the first argument and q in the second, m = p + q slots in all, it is
+        (-1)^q A sum over partial matchings of the slots of  2^(m-r) phi^(m-r)(u) * prod_{unmatched} w * prod_{r pairs} delta_ij / l_i^2.
+    """
+    return _by_orders(kernel, a, b, None)
+
+
+def covariance_lengthscale_derivative(kernel: Kernel, a: Probes, b: Probes, axis: int) -> Array:
+    """d covariance / d log l_axis, (K, m, n).
+
+    k depends on z_i/l_i alone, so with c slots on the axis: -c * covariance - (z_i - z'_i) * (covariance with one more d/dz_i).
+    """
+    return _by_orders(kernel, a, b, axis)
+
+
+def _by_orders(kernel: Kernel, a: Probes, b: Probes, scaled_axis: int | None) -> Array:
+    highest = int(max(a.orders.max(initial=0), b.orders.max(initial=0)))
+    if highest > kernel.family.smoothness:
+        raise KernelError(
+            f"the {kernel.family.name} kernel gives functions with {kernel.family.smoothness} derivative(s), "
+            f"but derivative {highest} was asked for; use matern52 or squared_exponential"
+        )
+    out = np.empty((len(kernel.variance), len(a), len(b)))
+    for p in range(3):
+        rows = np.flatnonzero(a.orders == p)
+        for q in range(3):
+            columns = np.flatnonzero(b.orders == q)
+            if len(rows) and len(columns):
+                block = _block(
+                    kernel, a.points[rows], a.axes[rows, :p], b.points[columns], b.axes[columns, :q], scaled_axis
+                )
+                out[:, rows[:, None], columns[None, :]] = block
+    return out
+
+
+def _block(kernel: Kernel, za: Array, axes_a: Axes, zb: Array, axes_b: Axes, scaled_axis: int | None) -> Array:
+    """Covariance of p-th derivatives at za with q-th derivatives at zb, p and q the widths of axes_a and axes_b."""
+    difference = za[:, None, :] - zb[None, :, :]
+    u = np.einsum("mni,ki->kmn", difference**2, kernel.lengthscales**-2)
+    slots = [np.broadcast_to(axes_a[:, i, None], u.shape[1:]) for i in range(axes_a.shape[1])]
+    slots += [np.broadcast_to(axes_b[None, :, j], u.shape[1:]) for j in range(axes_b.shape[1])]
+    sign = (-1.0) ** axes_b.shape[1]
+    if scaled_axis is None:
+        block = sign * kernel.variance[:, None, None] * _derivative(kernel, u, difference, slots)
+        return block if slots else block + kernel.constant
+    count = sum((slot == scaled_axis).astype(float) for slot in slots) if slots else np.zeros(u.shape[1:])
+    once_more = [*slots, np.full(u.shape[1:], scaled_axis, dtype=np.intp)]
+    inner = -count * _derivative(kernel, u, difference, slots)
+    inner -= difference[:, :, scaled_axis] * _derivative(kernel, u, difference, once_more)
+    return sign * kernel.variance[:, None, None] * inner
+
+
+def _derivative(kernel: Kernel, u: Array, difference: Array, slots: list[Axes]) -> Array:
+    """The derivative of phi(u) along the axes in `slots`, all taken in the first argument."""
+    inverse_square = kernel.lengthscales**-2
+    rows, columns = np.indices(u.shape[1:])
+    inverse = [inverse_square[:, slot] for slot in slots]
+    w = [difference[rows, columns, slot] * inv for slot, inv in zip(slots, inverse, strict=True)]
+    phi = kernel.family.profile(u, len(slots))
+    total = np.zeros_like(u)
+    for pairs, singles in _matchings(tuple(range(len(slots)))):
+        order = len(pairs) + len(singles)
+        term = 2.0**order * phi[order]
+        for i in singles:
+            term = term * w[i]
+        for i, j in pairs:
+            term = term * np.where(slots[i] == slots[j], inverse[i], 0.0)
+        total += term
+    return total
+
+
+def _matchings(items: tuple[int, ...]) -> Iterator[tuple[list[tuple[int, int]], list[int]]]:
+    """Every way to pair up some of the items: (pairs, those left single)."""
+    if not items:
+        yield [], []
+        return
+    first, rest = items[0], items[1:]
+    for pairs, singles in _matchings(rest):
+        yield pairs, [first, *singles]
+    for position, partner in enumerate(rest):
+        for pairs, singles in _matchings(rest[:position] + rest[position + 1 :]):
+            yield [(first, partner), *pairs], singles
