@@ -49,13 +49,19 @@ def _matern52(u: Array, order: int) -> list[Array]:
     """phi = (1 + q + q^2/3) exp(-q), q = sqrt(5u). phi''' and beyond are set to 0 at q = 0: their products with w vanish there."""
     q = np.sqrt(5.0 * u)
     e = np.exp(-q)
-    derivatives = [(1.0 + q + q * q / 3.0) * e, (-5.0 / 6.0) * (1.0 + q) * e, (25.0 / 12.0) * e]
+    derivatives = [(1.0 + q + q * q / 3.0) * e]
+    if order >= 1:
+        derivatives.append((-5.0 / 6.0) * (1.0 + q) * e)
+    if order >= 2:
+        derivatives.append((25.0 / 12.0) * e)
     if order >= 3:
         r = _reciprocal(q)
         derivatives.append((-125.0 / 24.0) * e * r)
+    if order >= 4:
         derivatives.append((625.0 / 48.0) * (1.0 + q) * e * r**3)
+    if order >= 5:
         derivatives.append((-3125.0 / 96.0) * (3.0 + 3.0 * q + q * q) * e * r**5)
-    return derivatives[: order + 1]
+    return derivatives
 
 
 def _reciprocal(q: Array) -> Array:

@@ -1,0 +1,82 @@
+"""The methods a study can use, as configured objects. A name such as "envpes" stands for `EnvPES()`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from farthing.errors import SettingsError
+
+SUPPORTS = ("wlh", "uniform", "ei_slice", "lcb_slice")
+
+
+@dataclass(frozen=True)
+class Method:
+    """What every method has: whether it chooses the fidelity, and whether it divides by the price."""
+
+    chooses_fidelity: ClassVar[bool] = False
+    priced: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class PES(Method):
+    """Predictive entropy search at full fidelity: the information an evaluation gives about the place of the minimum.
+
+    support: where draws of the minimizer may lie: "wlh", "uniform", "ei_slice", "lcb_slice".
+    off_diagonal: also hold the off-diagonal Hessian of a minimizer at zero, as the paper does (it is no property of a minimum).
+    below_best: without a fidelity, a minimizer's value is at or below the best value seen.
+    """
+
+    support: str = "wlh"
+    off_diagonal: bool = False
+    below_best: bool = True
+
+    def __post_init__(self) -> None:
+        if self.support not in SUPPORTS:
+            raise SettingsError(f"there is no support sampler {self.support!r}; choose one of {', '.join(SUPPORTS)}")
+
+
+@dataclass(frozen=True)
+class EnvPES(PES):
+    """PES over the point and its fidelity, per unit of evaluation cost plus the overhead to come."""
+
+    chooses_fidelity: ClassVar[bool] = True
+    priced: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class EI(Method):
+    """Expected improvement on the best posterior mean, averaged over hyperparameter draws."""
+
+
+@dataclass(frozen=True)
+class PI(Method):
+    """Probability of improvement, averaged over hyperparameter draws."""
+
+
+@dataclass(frozen=True)
+class LCB(Method):
+    """Lower confidence bound mean - kappa * sd, averaged over hyperparameter draws."""
+
+    kappa: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not self.kappa >= 0.0:
+            raise SettingsError(f"kappa is {self.kappa!r}; give a number from 0 up")
+
+
+@dataclass(frozen=True)
+class Random(Method):
+    """Uniformly random points at full fidelity."""
+
+
+METHODS = {"envpes": EnvPES, "pes": PES, "ei": EI, "pi": PI, "lcb": LCB, "random": Random}
+
+
+def method_of(method: str | Method) -> Method:
+    """The method of that name, or the configured method itself."""
+    if isinstance(method, Method):
+        return method
+    if isinstance(method, str) and method in METHODS:
+        return METHODS[method]()
+    raise SettingsError(f"there is no method {method!r}; choose one of {', '.join(METHODS)} or an object of farthing.methods")

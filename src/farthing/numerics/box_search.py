@@ -1,0 +1,142 @@
+"""Minimization in a box from many starts at once.
+
+Every start runs its own projected L-BFGS, and all of them ask for values and gradients in one batch. A start that has converged leaves
+the batch, so that late iterations cost little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.numerics.kernels import Array
+
+Function = Callable[[Array], tuple[Array, Array]]
+"""points (m, D) -> values (m,), gradients (m, D)."""
+
+MEMORY = 8
+SUFFICIENT_DECREASE = 1e-4
+
+
+@dataclass(frozen=True)
+class Minima:
+    """Where each start ended: points (m, D), values (m,), and how many batches were evaluated."""
+
+    points: Array
+    values: Array
+    evaluations: int
+
+
+@dataclass
+class _Searches:
+    """The searches still running. Everything leads with the start's axis; curvature pairs are (m, MEMORY, D), newest last."""
+
+    x: Array
+    f: Array
+    g: Array
+    direction: Array
+    step: Array
+    steps: Array
+    changes: Array
+    inverse: Array
+
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        for name, value in vars(self).items():
+            setattr(self, name, value[mask])
+
+
+def minimize_in_box(
+    function: Function, starts: Array, lower: Array, upper: Array, *, evaluations: int = 50, tolerance: float = 1e-6
+) -> Minima:
+    """Local minima of `function` reached from each start (m, D) within lower <= x <= upper (D,).
+
+    Stops a start when its projected gradient, in units of the box, is below `tolerance`, or no step lowers the value;
+    stops all after `evaluations` batches. Values must be finite at the starts; a non-finite value later counts as too far a step.
+    """
+    width = upper - lower
+    x = np.clip(starts, lower, upper)
+    f, g = function(x)
+    points, values = x.copy(), f.copy()
+    running = np.arange(len(x))
+    pairs = (len(x), MEMORY, x.shape[1])
+    searches = _Searches(
+        x, f, g, np.zeros_like(x), np.zeros(len(x)), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs[:2])
+    )
+    _new_direction(searches, np.ones(len(x), dtype=bool), lower, upper, width)
+    used = 1
+    while used < evaluations and len(running):
+        s = searches
+        trial = np.clip(s.x + s.step[:, None] * s.direction, lower, upper)
+        f_new, g_new = function(trial)
+        used += 1
+        predicted = np.einsum("mi,mi->m", s.g, trial - s.x)
+        finite = np.isfinite(f_new) & np.isfinite(g_new).all(axis=1)
+        accepted = finite & (f_new <= s.f + SUFFICIENT_DECREASE * predicted)
+        gain = np.where(accepted, s.f - f_new, 0.0)
+
+        _remember(s, accepted, trial - s.x, g_new - s.g)
+        s.x = np.where(accepted[:, None], trial, s.x)
+        s.g = np.where(accepted[:, None], g_new, s.g)
+        _shorten(s, ~accepted, np.where(finite, f_new, np.inf), predicted)
+        s.f = np.where(accepted, f_new, s.f)
+        _new_direction(s, accepted, lower, upper, width)
+        points[running], values[running] = s.x, s.f
+
+        flat = np.abs(_projected(s.x, s.g, lower, upper) * width).max(axis=1) < tolerance
+        stalled = accepted & (gain <= 1e-13 * (1.0 + np.abs(s.f)))
+        stuck = s.step * np.abs(s.direction / width).max(axis=1) < 1e-11
+        alive = ~(flat | stalled | stuck)
+        running = running[alive]
+        searches.keep(alive)
+    return Minima(points, values, used)
+
+
+def _projected(x: Array, g: Array, lower: Array, upper: Array) -> Array:
+    """The gradient without the components that push against a face the point lies on."""
+    return np.where(((x <= lower) & (g > 0.0)) | ((x >= upper) & (g < 0.0)), 0.0, g)
+
+
+def _remember(s: _Searches, accepted: NDArray[np.bool_], step: Array, change: Array) -> None:
+    """Add curvature pairs where a step was accepted and curved upwards."""
+    curvature = np.einsum("mi,mi->m", step, change)
+    useful = accepted & (curvature > 1e-12 * np.einsum("mi,mi->m", change, change))
+    for memory, new in ((s.steps, step), (s.changes, change)):
+        memory[useful, :-1] = memory[useful, 1:]
+        memory[useful, -1] = new[useful]
+    s.inverse[useful, :-1] = s.inverse[useful, 1:]
+    s.inverse[useful, -1] = 1.0 / curvature[useful]
+
+
+def _shorten(s: _Searches, rejected: NDArray[np.bool_], f_new: Array, predicted: Array) -> None:
+    """Where a step failed, go to the minimum of the parabola through what is known, at most half and at least a tenth as far."""
+    excess = np.where(rejected & np.isfinite(f_new), f_new - s.f - predicted, np.inf)
+    ratio = np.where(excess > 0.0, -0.5 * predicted / np.maximum(excess, 1e-300), 0.5)
+    s.step = np.where(rejected, s.step * np.clip(ratio, 0.1, 0.5), s.step)
+
+
+def _new_direction(s: _Searches, which: NDArray[np.bool_], lower: Array, upper: Array, width: Array) -> None:
+    """L-BFGS two-loop recursion for the searches in `which`, on the axes that are free to move."""
+    g = _projected(s.x, s.g, lower, upper)
+    free = g != 0.0
+    d = -g
+    known = s.inverse > 0.0
+    alpha = np.zeros_like(s.inverse)
+    for i in range(MEMORY - 1, -1, -1):
+        alpha[:, i] = s.inverse[:, i] * np.einsum("mi,mi->m", s.steps[:, i], d)
+        d = d - alpha[:, i, None] * s.changes[:, i]
+    newest = np.einsum("mi,mi->m", s.changes[:, -1], s.changes[:, -1])
+    gamma = np.where(known[:, -1], 1.0 / np.maximum(s.inverse[:, -1] * newest, 1e-300), 1.0)
+    # Without curvature yet, aim for a tenth of the box along the steepest axis, scaled by the box.
+    scale = 0.1 / np.maximum(np.abs(g * width).max(axis=1), 1e-300)
+    d = np.where(known[:, -1, None], d * gamma[:, None], -g * width**2 * scale[:, None])
+    for i in range(MEMORY):
+        beta = s.inverse[:, i] * np.einsum("mi,mi->m", s.changes[:, i], d)
+        d = d + (alpha[:, i] - beta)[:, None] * s.steps[:, i]
+    d = np.where(free, d, 0.0)
+    uphill = np.einsum("mi,mi->m", d, g) >= 0.0
+    d = np.where(uphill[:, None], -g * width**2 * scale[:, None], d)
+    s.direction = np.where(which[:, None], d, s.direction)
+    s.step = np.where(which, 1.0, s.step)

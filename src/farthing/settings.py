@@ -1,0 +1,64 @@
+"""Settings: how much the optimizer thinks, and what it assumes. One table feeds the defaults, the help and the documentation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from farthing.errors import SettingsError
+from farthing.numerics.kernels import FAMILIES
+
+SAMPLERS = ("hmc", "whitened_slice", "slice", "map")
+
+
+def _setting(default: Any, help_text: str) -> Any:
+    return field(default=default, metadata={"help": help_text})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a study; `Settings.describe()` prints them with their meaning."""
+
+    kernel: str = _setting("matern52", f"kernel of the surrogate: {', '.join(FAMILIES)}")
+    sampler: str = _setting("hmc", f"how hyperparameters are drawn: {', '.join(SAMPLERS)}")
+    draws: int = _setting(8, "hyperparameter draws in the surrogate")
+    growth: float = _setting(1.2, "draws are moved when observations have grown by this factor, or fit the new ones badly")
+    support_points: int = _setting(400, "places among which each draw of the minimizer is made")
+    minimizers: int = _setting(2, "draws of the minimizer for each hyperparameter draw")
+    starts: int = _setting(10, "local searches for the best next evaluation")
+    initial: int | None = _setting(None, "evaluations of the initial design; None: 20 with a fidelity, 10 without")
+    noise: float | None = _setting(None, "standard deviation of the objective's noise; None: inferred")
+    tolerance: float = _setting(0.0, "differences in the objective below this do not matter")
+    overhead_price: float | None = _setting(None, "cost of one second of overhead, where costs are not seconds")
+    confirm: bool = _setting(True, "end a run with an evaluation of the recommendation at full fidelity")
+
+    def __post_init__(self) -> None:
+        def need(ok: bool, name: str, expected: str) -> None:
+            if not ok:
+                raise SettingsError(f"setting {name} is {getattr(self, name)!r}; give {expected}")
+
+        need(self.kernel in FAMILIES, "kernel", f"one of {', '.join(FAMILIES)}")
+        need(self.sampler in SAMPLERS, "sampler", f"one of {', '.join(SAMPLERS)}")
+        for name, least in (("draws", 1), ("support_points", 10), ("minimizers", 1), ("starts", 1)):
+            need(_is_int(getattr(self, name)) and getattr(self, name) >= least, name, f"a whole number from {least} up")
+        need(_is_number(self.growth) and self.growth > 1.0, "growth", "a number above 1")
+        need(self.initial is None or (_is_int(self.initial) and self.initial >= 1), "initial", "None or a number from 1 up")
+        need(self.noise is None or (_is_number(self.noise) and self.noise >= 0), "noise", "None or a number from 0 up")
+        need(_is_number(self.tolerance) and self.tolerance >= 0, "tolerance", "a number from 0 up")
+        price = self.overhead_price
+        need(price is None or (_is_number(price) and price >= 0), "overhead_price", "None or a number from 0 up")
+        need(isinstance(self.confirm, bool), "confirm", "True or False")
+
+    @classmethod
+    def describe(cls) -> str:
+        """One line a setting: name, default, meaning."""
+        return "\n".join(f"{f.name:<16}{f.default!s:<12}{f.metadata['help']}" for f in fields(cls))
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

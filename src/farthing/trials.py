@@ -1,0 +1,203 @@
+"""What happened and why: trials, and the arrays the method works on.
+
+A Trial is a proposal on its way: pending, then complete or failed. Everything a later step needs travels in it, so that a study
+rebuilt from its trials, in another process or from a database, goes on exactly as it would have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.space import Space
+
+Array = NDArray[np.float64]
+
+PENDING, COMPLETE, FAILED = "pending", "complete", "failed"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an objective may return instead of a number: the value, what it cost, and the standard deviation of its noise."""
+
+    value: float
+    cost: float | None = None
+    noise: float | None = None
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The best parameters by all that is known, with the objective's expected value there at full fidelity and its uncertainty."""
+
+    params: dict[str, float]
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What one step hands to the next: hyperparameter draws, how many observations they saw, and the scale they are in.
+
+    draws: K vectors (log variance, log lengthscales, log noise variance) for values (min(y, ceiling) - location) / scale.
+    """
+
+    draws: tuple[tuple[float, ...], ...]
+    observations: int
+    location: float
+    scale: float
+    ceiling: float
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Why a trial was made. `kind`: initial, acquisition, confirmation or added. What was not computed is None."""
+
+    kind: str
+    predicted_cost: float | None = None
+    information_gain: float | None = None
+    information_rate: float | None = None
+    horizon: int | None = None
+    mean_overhead: float | None = None
+    recommendation: Recommendation | None = None
+    carried: Carried | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluation, asked for or added. `overhead`: seconds of thinking before it. `order`: which of the results it was."""
+
+    number: int
+    params: dict[str, float]
+    fidelity: float | int | None
+    proposal: Proposal
+    fidelity_name: str | None = None
+    state: str = PENDING
+    value: float | None = None
+    cost: float | None = None
+    noise: float | None = None
+    overhead: float = 0.0
+    order: int | None = None
+    reason: str | None = None
+    stated_cost: bool = False
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """Parameters and fidelity together, for calling the objective."""
+        return self.params if self.fidelity_name is None else {**self.params, self.fidelity_name: self.fidelity}
+
+    def to_json(self) -> str:
+        """This trial as JSON; `from_json` gives it back exactly."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Trial:
+        data = json.loads(text)
+        proposal = data.pop("proposal")
+        recommendation, carried = proposal.pop("recommendation"), proposal.pop("carried")
+        if carried is not None:
+            carried["draws"] = tuple(tuple(draw) for draw in carried["draws"])
+        return cls(
+            **data,
+            proposal=Proposal(
+                **proposal,
+                recommendation=Recommendation(**recommendation) if recommendation else None,
+                carried=Carried(**carried) if carried else None,
+            ),
+        )
+
+    def completed(self, value: float, cost: float, noise: float | None, order: int, stated_cost: bool) -> Trial:
+        return replace(
+            self, state=COMPLETE, value=value, cost=cost, noise=noise, order=order, stated_cost=stated_cost
+        )
+
+    def failed(self, reason: str, cost: float, order: int) -> Trial:
+        return replace(self, state=FAILED, reason=reason, cost=cost, order=order)
+
+
+@dataclass(frozen=True)
+class History:
+    """All trials of a study as arrays. Observations come in the order in which they were told.
+
+    space: of the study; trials: by number; with_fidelity: whether the points have s as their last axis.
+    """
+
+    space: Space
+    trials: tuple[Trial, ...]
+    with_fidelity: bool
+
+    @classmethod
+    def of(cls, space: Space, trials: Iterable[Trial], chooses_fidelity: bool) -> History:
+        """s becomes an axis if the method chooses it, or if something was evaluated below full fidelity."""
+        trials = tuple(trials)
+        with_fidelity = space.fidelity is not None and (
+            chooses_fidelity or bool((space.unit_fidelities([t.fidelity for t in trials]) > 0.0).any())
+        )
+        return cls(space, trials, with_fidelity)
+
+    def __len__(self) -> int:
+        """How many observations there are."""
+        return len(self._complete)
+
+    @cached_property
+    def _complete(self) -> list[Trial]:
+        return sorted((t for t in self.trials if t.state == COMPLETE), key=lambda t: t.order or 0)
+
+    def _unit(self, trials: list[Trial]) -> Array:
+        points = self.space.unit_points([t.params for t in trials])
+        if not self.with_fidelity:
+            return points
+        return np.column_stack([points, self.space.unit_fidelities([t.fidelity for t in trials])])
+
+    @cached_property
+    def points(self) -> Array:
+        """(n, D) unit points of the observations."""
+        return self._unit(self._complete)
+
+    @cached_property
+    def avoided(self) -> Array:
+        """(m, D) unit points from which no more is to be learned now: pending trials, and failed ones."""
+        return self._unit([t for t in self.trials if t.state != COMPLETE])
+
+    @cached_property
+    def values(self) -> Array:
+        return np.array([t.value for t in self._complete], dtype=float)
+
+    @cached_property
+    def noises(self) -> Array:
+        """(n,) known standard deviations, 0 where none was stated."""
+        return np.array([t.noise or 0.0 for t in self._complete], dtype=float)
+
+    @cached_property
+    def costs(self) -> Array:
+        return np.array([t.cost for t in self._complete], dtype=float)
+
+    @cached_property
+    def overheads(self) -> tuple[Array, Array]:
+        """The step (number of earlier trials) and the seconds of overhead of every trial that was asked for."""
+        asked = [t for t in self.trials if t.proposal.kind != "added"]
+        return np.array([t.number for t in asked], dtype=float), np.array([t.overhead for t in asked], dtype=float)
+
+    @property
+    def carried(self) -> Carried | None:
+        """The hyperparameter draws of the latest trial that has any."""
+        return next((t.proposal.carried for t in reversed(self.trials) if t.proposal.carried is not None), None)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the latest result is that of a confirmation at full fidelity."""
+        return bool(self._complete) and self._complete[-1].proposal.kind == "confirmation"
+
+    @cached_property
+    def spent(self) -> float:
+        """Cost of all results, failures included, but not of what was added from elsewhere."""
+        return float(sum(t.cost or 0.0 for t in self.trials if t.proposal.kind != "added"))
+
+    @cached_property
+    def overhead_seconds(self) -> float:
+        return float(sum(t.overhead for t in self.trials))
