@@ -23,7 +23,9 @@ class Settings:
     kernel: str = _setting("matern52", f"kernel of the surrogate: {', '.join(FAMILIES)}")
     sampler: str = _setting("hmc", f"how hyperparameters are drawn: {', '.join(SAMPLERS)}")
     draws: int = _setting(8, "hyperparameter draws in the surrogate")
-    growth: float = _setting(1.2, "draws are moved when observations have grown by this factor, or fit the new ones badly")
+    growth: float = _setting(
+        1.2, "draws are moved when observations have grown by this factor, or fit the new ones badly"
+    )
     support_points: int = _setting(400, "places among which each draw of the minimizer is made")
     minimizers: int = _setting(2, "draws of the minimizer for each hyperparameter draw")
     starts: int = _setting(10, "local searches for the best next evaluation")
@@ -43,7 +45,11 @@ class Settings:
         for name, least in (("draws", 1), ("support_points", 10), ("minimizers", 1), ("starts", 1)):
             need(_is_int(getattr(self, name)) and getattr(self, name) >= least, name, f"a whole number from {least} up")
         need(_is_number(self.growth) and self.growth > 1.0, "growth", "a number above 1")
-        need(self.initial is None or (_is_int(self.initial) and self.initial >= 1), "initial", "None or a number from 1 up")
+        need(
+            self.initial is None or (_is_int(self.initial) and self.initial >= 1),
+            "initial",
+            "None or a number from 1 up",
+        )
         need(self.noise is None or (_is_number(self.noise) and self.noise >= 0), "noise", "None or a number from 0 up")
         need(_is_number(self.tolerance) and self.tolerance >= 0, "tolerance", "a number from 0 up")
         price = self.overhead_price

@@ -112,9 +112,7 @@ class Trial:
         )
 
     def completed(self, value: float, cost: float, noise: float | None, order: int, stated_cost: bool) -> Trial:
-        return replace(
-            self, state=COMPLETE, value=value, cost=cost, noise=noise, order=order, stated_cost=stated_cost
-        )
+        return replace(self, state=COMPLETE, value=value, cost=cost, noise=noise, order=order, stated_cost=stated_cost)
 
     def failed(self, reason: str, cost: float, order: int) -> Trial:
         return replace(self, state=FAILED, reason=reason, cost=cost, order=order)

@@ -77,6 +77,14 @@ class GaussianProcess:
         """Posterior mean of each probe: (K, m)."""
         return np.einsum("kmn,kn->km", self.cross(probes), self.dual)
 
+    def mean_at(self, points: Array) -> Array:
+        """Posterior mean of the value at each point: (K, m)."""
+        return self.mean(Probes.values(points))
+
+    def kernel_covariance(self, probes: Probes) -> Array:
+        """Covariance of the probes before any observation: (K, m, m)."""
+        return _prior(self.kernel, probes)
+
     def predict(self, probes: Probes) -> tuple[Array, Array]:
         """Posterior mean (K, m) and joint covariance (K, m, m) of the probes."""
         white = self.whiten(self.cross(probes))
@@ -191,7 +199,9 @@ def cholesky(matrix: Array, prior_diagonal: Array) -> Array:
         lower, info = lapack.dpotrf(trial, lower=1, clean=1, overwrite_a=1)
         if info == 0:
             return np.asarray(lower)
-    raise FarthingError("a covariance matrix has entries that are not finite; please report this with the study's trials")
+    raise FarthingError(
+        "a covariance matrix has entries that are not finite; please report this with the study's trials"
+    )
 
 
 def contract_slopes(kernel: Kernel, points: Array, others: Array, weighted_slope: Array) -> Array:

@@ -1,0 +1,82 @@
+"""Where to evaluate next: the highest point of an acquisition in the box, from informed starts.
+
+Candidates are minimizer draws and local minima at several fidelities, the same with small and large displacements, and a Sobol
+sample. All are scored in one batch; local searches with gradients begin from the best few of every kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from farthing.method.local_minima import LocalMinima, distinct
+from farthing.method.surrogate import Surrogate
+from farthing.numerics.box_search import minimize_in_box
+from farthing.numerics.kernels import Array
+
+LEVELS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+"""Fidelities at which every informed place is tried."""
+
+DISPLACEMENTS = (0.02, 0.1, 0.3)
+"""Displacements of informed places, in units of the mean lengthscales."""
+
+
+APART = 0.05
+"""Starts of local searches differ by more than this on some axis."""
+
+
+@dataclass(frozen=True)
+class Acquisition:
+    """What is maximized: `value`, and `with_gradient`, of points (m, D)."""
+
+    value: Callable[[Array], Array]
+    with_gradient: Callable[[Array], tuple[Array, Array]]
+
+
+def candidates(surrogate: Surrogate, informed: Array, chooses_fidelity: bool, sample: int, rng: np.random.Generator) -> Array:
+    """Candidate points: informed places (p, d) and displaced ones at several fidelities, and `sample` quasi-random ones.
+
+    (m, d + 1) where the fidelity is to be chosen, (m, d) where it is not.
+    """
+    d = surrogate.dimensions
+    lengthscales = np.exp(surrogate.weights @ np.log(surrogate.process.kernel.lengthscales))[:d]
+    width = np.minimum(lengthscales, 0.5)
+    moved = [np.clip(informed + size * width * rng.standard_normal(informed.shape), 0.0, 1.0) for size in DISPLACEMENTS]
+    if not chooses_fidelity:
+        return np.concatenate([informed, *moved, sobol(d, sample, rng)])
+    at_levels = [np.column_stack([informed, np.full(len(informed), level)]) for level in LEVELS]
+    at_random = np.column_stack([np.concatenate(moved), rng.random(len(informed) * len(moved))])
+    return np.concatenate([*at_levels, at_random, sobol(d + 1, sample, rng)])
+
+
+def maximize(acquisition: Acquisition, points: Array, starts: int, evaluations: int = 40) -> tuple[Array, float]:
+    """The best point reached from the most promising of the candidate points (m, D), and its value."""
+    scores = acquisition.value(points)
+    chosen = distinct(points, -scores, APART, starts)
+
+    def negative(z: Array) -> tuple[Array, Array]:
+        value, gradient = acquisition.with_gradient(z)
+        return -value, -gradient
+
+    box = np.zeros(points.shape[1]), np.ones(points.shape[1])
+    minima = minimize_in_box(negative, points[chosen], *box, evaluations=evaluations, tolerance=1e-4)
+    best = int(np.argmin(minima.values))
+    return minima.points[best], -float(minima.values[best])
+
+
+def sobol(axes: int, count: int, rng: np.random.Generator) -> Array:
+    """`count` points of a scrambled Sobol sequence in the unit cube."""
+    from scipy.stats import qmc  # slow to import, and needed only here
+
+    power = int(np.ceil(np.log2(max(count, 2))))
+    return qmc.Sobol(axes, scramble=True, rng=rng).random_base2(power)[:count]
+
+
+def informed_places(minima: LocalMinima, minimizers: Array | None, evaluated_best: Array) -> Array:
+    """Distinct places worth a closer look: minimizer draws, local minima of the mean, the best places evaluated."""
+    parts = [minima.x[:5], evaluated_best]
+    if minimizers is not None:
+        parts.append(minimizers.reshape(-1, minimizers.shape[-1]))
+    return np.unique(np.concatenate(parts), axis=0)

@@ -1,0 +1,154 @@
+"""Drawing hyperparameters given the observations: slice sampling, whitened slice sampling, whitened HMC, or MAP (paper §2.1).
+
+A hyperparameter vector is (log variance, log lengthscale of each axis, log noise variance), in standardized values and unit axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from farthing.method.standardization import Standardization
+from farthing.numerics.box_search import minimize_in_box
+from farthing.numerics.evidence import Evidence
+from farthing.numerics.hamiltonian import transitions
+from farthing.numerics.kernels import Array, family
+from farthing.numerics.slice_sampling import sweep
+from farthing.settings import Settings
+from farthing.trials import History
+
+LOG_VARIANCE = (0.0, 1.0)
+LOG_LENGTHSCALE = (np.log(0.5), 1.0)
+LOG_FIDELITY_LENGTHSCALE = (np.log(1.0), 1.25)
+LOG_NOISE = (np.log(1e-5), 3.0)
+"""Normal priors (mean, sd), natural logs. The noise may be anything from rounding to a tenth of the spread."""
+
+MEAN_VARIANCE = 1.0
+"""Variance of the constant mean, in standardized units. The mean is integrated out, so a biased sample does not fix it."""
+
+REACH = 6.0
+"""The search for the MAP stays within this many prior standard deviations."""
+
+
+@dataclass(frozen=True)
+class Priors:
+    """The posterior density of hyperparameters: Gaussian priors on their logs times the evidence.
+
+    mean, sd: (P,). With known noise the last entry is held at `mean` (sd 0).
+    """
+
+    evidence: Evidence
+    mean: Array
+    sd: Array
+
+    @classmethod
+    def of(cls, history: History, standardization: Standardization, settings: Settings) -> Priors:
+        axes = history.points.shape[1]
+        entries = [LOG_VARIANCE, *[LOG_LENGTHSCALE] * axes, LOG_NOISE]
+        if history.with_fidelity:
+            entries[axes] = LOG_FIDELITY_LENGTHSCALE
+        mean, sd = np.array(entries).T
+        if settings.noise is not None:
+            variance = float(standardization.apply_noise(np.array(settings.noise)))
+            mean[-1], sd[-1] = np.log(max(variance, 1e-12)), 0.0
+        evidence = Evidence(
+            family(settings.kernel),
+            history.points,
+            standardization.apply(history.values),
+            standardization.apply_noise(history.noises),
+            MEAN_VARIANCE,
+        )
+        return cls(evidence, mean, sd)
+
+    @property
+    def free(self) -> Array:
+        """1 where a hyperparameter is inferred, 0 where it is known."""
+        return (self.sd > 0.0).astype(float)
+
+    def log_density(self, vectors: Array) -> Array:
+        """Log posterior density up to a constant, (K,) from (K, P)."""
+        inside = np.abs(vectors - self.mean) <= 2.0 * REACH * np.maximum(self.sd, 1e-9)
+        density = np.full(len(vectors), -np.inf)
+        ok = inside.all(axis=1)
+        if ok.any():
+            density[ok] = self.evidence(vectors[ok]) + self._log_prior(vectors[ok])
+        return density
+
+    def log_density_and_gradient(self, vectors: Array) -> tuple[Array, Array]:
+        """The same with its gradient, (K,) and (K, P)."""
+        vectors = np.clip(vectors, self.mean - 2.0 * REACH * self.sd, self.mean + 2.0 * REACH * self.sd)
+        evidence, gradient, _ = self.evidence.with_gradient(vectors)
+        return evidence + self._log_prior(vectors), (gradient - (vectors - self.mean) * self._precision()) * self.free
+
+    def _precision(self) -> Array:
+        return np.where(self.sd > 0.0, 1.0 / np.where(self.sd > 0.0, self.sd, 1.0) ** 2, 0.0)
+
+    def _log_prior(self, vectors: Array) -> Array:
+        return np.asarray(-0.5 * ((vectors - self.mean) ** 2 * self._precision()).sum(axis=1))
+
+
+def most_probable(priors: Priors, starts: Array) -> Array:
+    """The MAP hyperparameters (P,) found from the starts (m, P)."""
+    reach = REACH * np.maximum(priors.sd, 1e-9)
+
+    def negative(vectors: Array) -> tuple[Array, Array]:
+        density, gradient = priors.log_density_and_gradient(vectors)
+        return -density, -gradient
+
+    minima = minimize_in_box(negative, starts, priors.mean - reach, priors.mean + reach, evaluations=40, tolerance=1e-2)
+    return np.asarray(minima.points[np.argmin(minima.values)])
+
+
+def laplace_whitening(priors: Priors, mode: Array) -> Array:
+    """W with W W^T the covariance of the Laplace approximation at the mode (P, P); known entries get 0.
+
+    The Hessian is a central difference of the closed-form gradient. No direction is taken to be wider than twice the widest prior.
+    """
+    size, step = len(mode), 0.05
+    shifts = step * np.eye(size)
+    _, gradient = priors.log_density_and_gradient(np.concatenate([mode + shifts, mode - shifts]))
+    hessian = -(gradient[:size] - gradient[size:]) / (2.0 * step)
+    hessian = np.where(np.isfinite(hessian), 0.5 * (hessian + hessian.T), 0.0)
+    values, vectors = np.linalg.eigh(hessian)
+    widest = 2.0 * priors.sd.max()
+    sds = np.where(values > widest**-2, 1.0 / np.sqrt(np.maximum(values, widest**-2)), widest)
+    return np.asarray(priors.free[:, None] * vectors * sds)
+
+
+def first_draws(priors: Priors, settings: Settings, rng: np.random.Generator) -> Array:
+    """Draws with nothing to start from: the Laplace approximation, then a few moves. (K, P), one row for MAP."""
+    mode = most_probable(priors, priors.mean[None])
+    if settings.sampler == "map":
+        return mode[None]
+    whitening = laplace_whitening(priors, mode)
+    starts = mode + rng.standard_normal((settings.draws, len(mode))) @ whitening.T
+    starts = np.clip(starts, priors.mean - REACH * priors.sd, priors.mean + REACH * priors.sd)
+    return _move(priors, starts, whitening, settings, rng, moves=2)
+
+
+def move_draws(priors: Priors, draws: Array, weights: Array, settings: Settings, rng: np.random.Generator) -> Array:
+    """Resample the draws (K, P) by their weights, systematically, and move each along its chain."""
+    draws = np.clip(draws, priors.mean - REACH * priors.sd, priors.mean + REACH * priors.sd)
+    picks = np.searchsorted(np.cumsum(weights), (np.arange(len(draws)) + rng.random()) / len(draws))
+    draws = draws[np.minimum(picks, len(draws) - 1)]
+    if settings.sampler == "slice":
+        return _move(priors, draws, np.diag(priors.sd), settings, rng, moves=1)
+    best = draws[np.argmax(priors.log_density(draws))]
+    mode = most_probable(priors, best[None])
+    if settings.sampler == "map":
+        return mode[None]
+    return _move(priors, draws, laplace_whitening(priors, mode), settings, rng, moves=1)
+
+
+def _move(
+    priors: Priors, draws: Array, whitening: Array, settings: Settings, rng: np.random.Generator, moves: int
+) -> Array:
+    if settings.sampler == "hmc":
+        return transitions(priors.log_density_and_gradient, draws, rng, whitening=whitening, count=3 * moves)[0]
+    # Slice widths of about two standard deviations; known entries have no direction of their own.
+    directions = 2.0 * whitening.T if settings.sampler == "whitened_slice" else np.diag(priors.sd)
+    directions = directions[np.abs(directions).max(axis=1) > 0.0]
+    for _ in range(moves):
+        draws, _ = sweep(priors.log_density, draws, rng, directions=directions)
+    return draws

@@ -1,0 +1,51 @@
+"""Local minima of the posterior mean at full fidelity: where support points, recommendations and searches begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from farthing.method.surrogate import Surrogate
+from farthing.numerics.box_search import minimize_in_box
+from farthing.numerics.kernels import Array
+
+SCREENED = 160
+"""Random places that are looked at; the best of them become starts."""
+
+STARTS = 24
+SAME = 1e-3
+"""Minima closer than this on every axis are one."""
+
+
+@dataclass(frozen=True)
+class LocalMinima:
+    """Distinct minima, best first: x (m, d), mean (m,), standardized."""
+
+    x: Array
+    mean: Array
+
+
+def find_local_minima(surrogate: Surrogate, rng: np.random.Generator) -> LocalMinima:
+    """Descend the mixture's mean from the best places evaluated (at any fidelity) and the best of a random sample, all in one batch."""
+    d = surrogate.dimensions
+    evaluated = np.unique(surrogate.process.probes.points[:, :d], axis=0)
+    places = np.concatenate([evaluated, rng.random((SCREENED, d))])
+    mean = surrogate.weights @ surrogate.process.mean_at(surrogate.at_full_fidelity(places))
+    best_evaluated = np.argsort(mean[: len(evaluated)], kind="stable")[: STARTS // 2]
+    best_random = len(evaluated) + np.argsort(mean[len(evaluated) :], kind="stable")[: STARTS - len(best_evaluated)]
+    starts = places[np.concatenate([best_evaluated, best_random])]
+    minima = minimize_in_box(surrogate.mean_and_gradient, starts, np.zeros(d), np.ones(d), evaluations=40)
+    kept = distinct(minima.points, minima.values, SAME)
+    return LocalMinima(minima.points[kept], minima.values[kept])
+
+
+def distinct(points: Array, values: Array, apart: float, most: int | None = None) -> list[int]:
+    """Indices, lowest value first, of at most `most` points that differ on some axis by more than `apart` from every one before."""
+    kept: list[int] = []
+    for i in np.argsort(values, kind="stable"):
+        if len(kept) == most:
+            break
+        if not kept or (np.abs(points[kept] - points[i]).max(axis=1) > apart).all():
+            kept.append(int(i))
+    return kept

@@ -1,0 +1,90 @@
+"""Predictive entropy: what an evaluation is expected to tell about the place of the minimum (paper §2.3, §3.1).
+
+    Delta H(z) = sum_k w_k mean_r  1/2 log(v_k(z) + sigma_k^2) - 1/2 log(v_k(z | x_kr is the minimizer) + sigma_k^2)
+
+the entropy of an observation at z = (x, s) now, less its entropy once the minimizer is known, averaged over minimizers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from farthing.method.minimizers import (
+    ConditionedProcess,
+    constraint_covariance,
+    constraint_covariance_gradient,
+)
+from farthing.method.surrogate import Surrogate
+from farthing.numerics.gaussian_process import JITTER, contract_slopes
+from farthing.numerics.kernels import Array
+
+
+@dataclass(frozen=True)
+class InformationGain:
+    """Delta H in nats, with its gradient in closed form. `noise`: (K,) variance of one observation beyond that of f."""
+
+    conditioned: ConditionedProcess
+    weights: Array
+    noise: Array
+
+    @classmethod
+    def of(cls, surrogate: Surrogate, conditioned: ConditionedProcess, tolerance: float) -> InformationGain:
+        """The gain for observations with the surrogate's inferred noise; differences below `tolerance` (user's units) count as noise."""
+        indifference = surrogate.standardization.apply_noise(np.array(tolerance))
+        prior = conditioned.process.kernel.prior_variance
+        return cls(conditioned, surrogate.weights, surrogate.noise + indifference + JITTER * prior)
+
+    def __call__(self, points: Array) -> Array:
+        """Information gain at points (C, D): (C,), never negative."""
+        return self._gain(points)[0]
+
+    def with_gradient(self, points: Array) -> tuple[Array, Array]:
+        """Information gain (C,) and its gradient (C, D).
+
+        With beta = C^-1 k(X, z): dv = -2 beta . dk;  with b = B kappa: d(kappa^T B kappa) = 2 b . d kappa, where
+        d kappa = d(prior covariance) - (C^-1 cov(X, c))^T dk. All that meets dk is gathered into one vector for each k and z.
+        """
+        c = self.conditioned
+        kernel, x = c.process.kernel, c.process.probes.points
+        value, (slope, white, variance, reduced, pulled) = self._gain(points)
+        before, after = 1.0 / (variance + self.noise[:, None]), 1.0 / reduced
+        share = 0.5 * self.weights[:, None, None] / c.minimizers.shape[1]
+        # d DeltaH = share * (before * dv - after * (dv - dreduction)), summed over k and r.
+        on_variance = (share * (before[:, None] - after)).sum(axis=1)
+        on_reduction = share * after
+        weight = 2.0 * on_reduction[..., None] * pulled
+        gathered = -2.0 * on_variance[:, :, None] * c.process.unwhiten(white)
+        gathered -= np.matmul(
+            weight.transpose(0, 2, 1, 3).reshape(len(weight), weight.shape[2], -1),
+            c.dual.transpose(0, 1, 3, 2).reshape(len(weight), -1, len(x)),
+        )
+        gradient = contract_slopes(kernel, points, x, slope * gathered).sum(axis=0)
+        z = self._minimizer_points(points.shape[1])
+        gradient += constraint_covariance_gradient(kernel, c.constraints, c.units, z, points, weight).sum(axis=(0, 1))
+        return value, gradient
+
+    def _gain(self, points: Array) -> tuple[Array, tuple[Array, Array, Array, Array, Array]]:
+        """Gain, and what its gradient needs: A phi', L^-1 k, v (K, C), v given the minimizer plus noise (K, r, C), B kappa."""
+        c = self.conditioned
+        kernel = c.process.kernel
+        cross, slope = kernel.values_and_slopes(points, c.process.probes.points)
+        white = c.process.whiten(cross)
+        prior = kernel.prior_variance[:, None]
+        variance = np.maximum(prior - np.einsum("kcn,kcn->kc", white, white), 0.0)
+        z = self._minimizer_points(points.shape[1])
+        kappa = constraint_covariance(kernel, c.constraints, c.units, z, points)
+        kappa -= np.matmul(white[:, None], c.white)
+        pulled = np.matmul(kappa, c.reduction)
+        reduction = np.maximum(np.einsum("krcm,krcm->krc", kappa, pulled), 0.0)
+        noise = self.noise[:, None, None]
+        reduced = np.maximum(variance[:, None] - reduction, 0.0) + noise
+        gain = 0.5 * np.log((variance[:, None] + noise) / reduced)
+        value = np.einsum("k,krc->c", self.weights, np.maximum(gain, 0.0)) / gain.shape[1]
+        return value, (slope, white, variance, reduced, pulled)
+
+    def _minimizer_points(self, axes: int) -> Array:
+        """The minimizers with s = 0: (K, r, D)."""
+        x = self.conditioned.minimizers
+        return np.concatenate([x, np.zeros((*x.shape[:2], axes - x.shape[2]))], axis=2)

@@ -1,0 +1,151 @@
+"""The surrogate: a weighted mixture of Gaussian processes, one for each hyperparameter draw (paper §2.1).
+
+Draws are moved by a Markov chain only now and then. Between moves a new observation is appended to every process, in O(n^2), and the
+draws are weighted by how well they foresaw it; they are resampled and moved when their effective number has halved, or when the
+observations have grown by `Settings.growth`. The rule depends on recorded data alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from farthing.method.hyperparameters import MEAN_VARIANCE, Priors, first_draws, move_draws
+from farthing.method.standardization import Standardization
+from farthing.method.streams import stream
+from farthing.numerics.gaussian_process import GaussianProcess, condition
+from farthing.numerics.kernels import Array, Kernel, Probes, family
+from farthing.settings import Settings
+from farthing.trials import Carried, History
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """What is believed of the objective after the observations of a history.
+
+    process: K Gaussian processes over D axes, in standardized values; weights: (K,), sum 1; noise: (K,) inferred noise variances;
+    best_value: the lowest value observed, standardized;     dimensions: d, the axes of x (D is one more where s is an axis); carried: for the next step.
+    """
+
+    process: GaussianProcess
+    weights: Array
+    noise: Array
+    best_value: float
+    standardization: Standardization
+    dimensions: int
+    carried: Carried
+
+    @property
+    def with_fidelity(self) -> bool:
+        return self.process.kernel.lengthscales.shape[1] > self.dimensions
+
+    @property
+    def effective_draws(self) -> float:
+        return float(1.0 / (self.weights**2).sum())
+
+    def at_full_fidelity(self, x: Array) -> Array:
+        """(m, d) -> (m, D): the same places with s = 0."""
+        return np.column_stack([x, np.zeros(len(x))]) if self.with_fidelity else x
+
+    def pretending(self, points: Array) -> Surrogate:
+        """This surrogate as if values had been observed at points (m, D) just as expected."""
+        return replace(self, process=self.process.pretend(points))
+
+    def mean_and_gradient(self, x: Array) -> tuple[Array, Array]:
+        """The mixture's mean at full fidelity and its gradient in x: (m,) and (m, d), standardized."""
+        mean, gradient = self.process.mean_and_gradient(self.at_full_fidelity(x))
+        return self.weights @ mean, np.einsum("k,kmi->mi", self.weights, gradient[:, :, : self.dimensions])
+
+    def mixture(self, x: Array) -> tuple[Array, Array]:
+        """Mean and variance of the mixture at full fidelity: (m,) and (m,), standardized.
+
+        Mean of means; mean of variances plus variance of means.
+        """
+        means, variances = self.process.marginals(self.at_full_fidelity(x))
+        mean = self.weights @ means
+        return mean, self.weights @ (variances + (means - mean) ** 2)
+
+
+def fit_surrogate(history: History, settings: Settings, seed: int, previous: Surrogate | None = None) -> Surrogate:
+    """The surrogate for a history with at least one observation.
+
+    `previous`, a surrogate of the same study, only saves work: with or without it the result is the same to the bit.
+    """
+    carried = history.carried
+    n, axes = len(history), history.points.shape[1]
+    width = axes + 2
+    if carried is not None and (len(carried.draws[0]) != width or carried.observations > n):
+        carried = None  # the fidelity became an axis after the draws were made
+    if carried is not None:
+        surrogate = _extend(previous, carried, history, settings)
+        if surrogate.effective_draws >= 0.5 * len(surrogate.weights) and n < settings.growth * carried.observations:
+            return surrogate
+    if previous is not None and previous.carried.observations == n and len(previous.process) == n:
+        return previous  # moved already, at this very history, by a recommendation
+    standardization = Standardization.of(history.values)
+    priors = Priors.of(history, standardization, settings)
+    rng = stream(seed, "hyperparameters", n)
+    if carried is None:
+        draws = first_draws(priors, settings, rng)
+    else:
+        old = _rescaled(np.array(carried.draws), carried.scale / standardization.scale)
+        draws = move_draws(priors, old, surrogate.weights, settings, rng)
+    moved = Carried(
+        tuple(tuple(float(v) for v in draw) for draw in draws),
+        n,
+        standardization.location,
+        standardization.scale,
+        standardization.ceiling,
+    )
+    return _extend(None, moved, history, settings)
+
+
+def _rescaled(draws: Array, ratio: float) -> Array:
+    """Draws for values in another scale: variances go with its square."""
+    out = draws.copy()
+    out[:, [0, -1]] += 2.0 * np.log(ratio)
+    return out
+
+
+def _extend(previous: Surrogate | None, carried: Carried, history: History, settings: Settings) -> Surrogate:
+    """The surrogate of these draws: conditioned at once on the observations they were made for, then on the later ones in turn."""
+    standardization = Standardization(carried.location, carried.scale, carried.ceiling)
+    values = standardization.apply(history.values)
+    known = standardization.apply_noise(history.noises)
+    draws = np.array(carried.draws)
+    noise = np.exp(draws[:, -1])
+    if previous is not None and previous.carried == carried and len(previous.process) <= len(values):
+        process = previous.process
+    else:
+        kernel = Kernel(family(settings.kernel), np.exp(draws[:, 0]), np.exp(draws[:, 1:-1]), MEAN_VARIANCE)
+        first = slice(0, carried.observations)
+        process = condition(
+            kernel, Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first]
+        )
+    later = slice(len(process), None)
+    if len(history.points[later]):
+        process = process.append(
+            Probes.values(history.points[later]), values[later], noise[:, None] + known[None, later]
+        )
+    return Surrogate(
+        process,
+        _weights(process, carried.observations),
+        noise,
+        float(values.min()),
+        standardization,
+        history.space.dimensions,
+        carried,
+    )
+
+
+def _weights(process: GaussianProcess, seen: int) -> Array:
+    """How well each draw foresaw the observations after the first `seen`: its share of their predictive density.
+
+    With e the whitened innovations: log p(y_j | before) = -e_j^2/2 - log sd_j, and 1/sd_j is on the whitener's diagonal.
+    """
+    later = slice(seen, None)
+    diagonal = np.diagonal(process.whitener, axis1=1, axis2=2)[:, later]
+    log_density = (np.log(diagonal) - 0.5 * process.whitened[:, later] ** 2).sum(axis=1)
+    weights = np.exp(log_density - log_density.max())
+    return np.asarray(weights / weights.sum())
