@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 DIGITS = 160
 STEP = mp.mpf("1e-25")
-"""Four nested central differences lose 100 of the 160 digits; what they leave out is (STEP/distance)^2, or STEP at distance zero."""
+"""Four nested central differences lose 100 of the 160 digits, and leave out (STEP/distance)^2, or STEP at distance zero."""
 
 
 # Kernels
@@ -190,7 +190,8 @@ def rejection_draws(mean: Array, covariance: Array, active: Sequence[bool], coun
 def effective_size(chains: Array) -> float:
     """How many independent draws the draws (steps, chains) are worth: N / (1 + 2 sum of autocorrelations).
 
-    Autocovariances are pooled over chains around the common mean, and summed in adjacent pairs while these stay positive (Geyer 1992).
+    Autocovariances are pooled over chains around the common mean, and summed in adjacent pairs while these stay positive
+    (Geyer 1992).
     """
     centered = chains - chains.mean()
     steps = len(chains)
@@ -204,7 +205,7 @@ def effective_size(chains: Array) -> float:
 def distribution_p_value(chains: Array, cdf: Callable[[Array], Array]) -> float:
     """Kolmogorov-Smirnov p value of draws (steps, chains) against an exact CDF, at their effective sample size.
 
-    That size is the smallest found for the draws and for the indicators of the quartiles, which a slow jump between modes shows up in.
+    That size is the smallest found for the draws and for the indicators of the quartiles, in which rare jumps between modes show.
     """
     levels = cdf(chains)
     sizes = [effective_size(levels)] + [effective_size((levels < quartile).astype(float)) for quartile in (0.25, 0.5, 0.75)]

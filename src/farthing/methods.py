@@ -79,6 +79,4 @@ def method_of(method: str | Method) -> Method:
         return method
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]()
-    raise SettingsError(
-        f"there is no method {method!r}; choose one of {', '.join(METHODS)} or an object of farthing.methods"
-    )
+    raise SettingsError(f"there is no method {method!r}; choose one of {', '.join(METHODS)} or an object of farthing.methods")

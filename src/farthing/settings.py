@@ -23,9 +23,7 @@ class Settings:
     kernel: str = _setting("matern52", f"kernel of the surrogate: {', '.join(FAMILIES)}")
     sampler: str = _setting("hmc", f"how hyperparameters are drawn: {', '.join(SAMPLERS)}")
     draws: int = _setting(8, "hyperparameter draws in the surrogate")
-    growth: float = _setting(
-        1.2, "draws are moved when observations have grown by this factor, or fit the new ones badly"
-    )
+    growth: float = _setting(1.2, "draws are moved when observations have grown by this factor, or fit the new ones badly")
     support_points: int = _setting(400, "places among which each draw of the minimizer is made")
     minimizers: int = _setting(2, "draws of the minimizer for each hyperparameter draw")
     starts: int = _setting(10, "local searches for the best next evaluation")

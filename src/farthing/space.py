@@ -48,9 +48,7 @@ class Real:
         if low >= high:
             raise SpaceError(f"axis {name!r} runs from {low!r} to {high!r}; give a lower bound below the upper one")
         if self.log and low <= 0.0:
-            raise SpaceError(
-                f"axis {name!r} is logarithmic but starts at {low!r}; give a lower bound above zero or drop log=True"
-            )
+            raise SpaceError(f"axis {name!r} is logarithmic but starts at {low!r}; give a lower bound above zero or drop log=True")
         if not math.isfinite(high - low) or low + (high - low) * 1e-9 == low:
             raise SpaceError(f"axis {name!r} from {low!r} to {high!r} cannot be resolved in floating point; rescale it")
 
@@ -82,17 +80,11 @@ class Fidelity:
             raise SpaceError(f"the fidelity's name is {self.name!r}; give the name of the objective's argument")
         cheap, full = _number(self.cheap, f"cheap of {self.name!r}"), _number(self.full, f"full of {self.name!r}")
         if cheap == full:
-            raise SpaceError(
-                f"fidelity {self.name!r} has cheap = full = {full!r}; give two levels or leave the fidelity out"
-            )
+            raise SpaceError(f"fidelity {self.name!r} has cheap = full = {full!r}; give two levels or leave the fidelity out")
         if self.log and min(cheap, full) <= 0.0:
-            raise SpaceError(
-                f"fidelity {self.name!r} is logarithmic but reaches {min(cheap, full)!r}; keep both ends above zero"
-            )
+            raise SpaceError(f"fidelity {self.name!r} is logarithmic but reaches {min(cheap, full)!r}; keep both ends above zero")
         if self.integer and (cheap != round(cheap) or full != round(full)):
-            raise SpaceError(
-                f"fidelity {self.name!r} is of whole numbers but runs from {cheap!r} to {full!r}; round its ends"
-            )
+            raise SpaceError(f"fidelity {self.name!r} is of whole numbers but runs from {cheap!r} to {full!r}; round its ends")
         if not math.isfinite(full - cheap):
             raise SpaceError(f"fidelity {self.name!r} from {cheap!r} to {full!r} cannot be resolved; rescale it")
 
@@ -143,9 +135,7 @@ class Space:
 
     def __init__(self, axes: Mapping[str, Real], fidelity: Fidelity | None = None) -> None:
         if not isinstance(axes, Mapping) or not axes:
-            raise SpaceError(
-                f'the space is {axes!r}; give a dict of axes such as {{"lr": farthing.Real(1e-5, 1, log=True)}}'
-            )
+            raise SpaceError(f'the space is {axes!r}; give a dict of axes such as {{"lr": farthing.Real(1e-5, 1, log=True)}}')
         for name, axis in axes.items():
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"an axis is named {name!r}; use the name of the objective's argument")
@@ -201,9 +191,7 @@ class Space:
         for name, axis in self.axes.items():
             value = _number(params[name], f"parameter {name!r}")
             if not axis.low <= value <= axis.high:
-                raise SpaceError(
-                    f"parameter {name!r} is {value!r}, outside its axis from {axis.low!r} to {axis.high!r}"
-                )
+                raise SpaceError(f"parameter {name!r} is {value!r}, outside its axis from {axis.low!r} to {axis.high!r}")
             checked[name] = value
         return checked
 
@@ -218,9 +206,7 @@ class Space:
         value = _number(fidelity, f"fidelity {self.fidelity.name!r}")
         low, high = sorted((self.fidelity.cheap, self.fidelity.full))
         if not low <= value <= high:
-            raise SpaceError(
-                f"fidelity {self.fidelity.name!r} is {value!r}, outside its range from {low!r} to {high!r}"
-            )
+            raise SpaceError(f"fidelity {self.fidelity.name!r} is {value!r}, outside its range from {low!r} to {high!r}")
         if self.fidelity.integer and value != round(value):
             raise SpaceError(f"fidelity {self.fidelity.name!r} is {value!r}; give a whole number")
         return int(value) if self.fidelity.integer else value

@@ -19,7 +19,7 @@ from farthing.space import Space
 
 Array = NDArray[np.float64]
 
-PENDING, COMPLETE, FAILED = "pending", "complete", "failed"
+PENDING, COMPLETE, FAILED, ABANDONED = "pending", "complete", "failed", "abandoned"
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class History:
     @cached_property
     def avoided(self) -> Array:
         """(m, D) unit points from which no more is to be learned now: pending trials, and failed ones."""
-        return self._unit([t for t in self.trials if t.state != COMPLETE])
+        return self._unit([t for t in self.trials if t.state in (PENDING, FAILED)])
 
     @cached_property
     def values(self) -> Array:
@@ -172,13 +172,15 @@ class History:
         return np.array([t.noise or 0.0 for t in self._complete], dtype=float)
 
     @cached_property
-    def costs(self) -> Array:
-        return np.array([t.cost for t in self._complete], dtype=float)
+    def costs(self) -> tuple[Array, Array]:
+        """(c, D) unit points and (c,) costs of the observations whose cost is known."""
+        known = np.array([t.cost is not None for t in self._complete], dtype=bool)
+        return self.points[known], np.array([t.cost for t in self._complete if t.cost is not None], dtype=float)
 
     @cached_property
     def overheads(self) -> tuple[Array, Array]:
-        """The step (number of earlier trials) and the seconds of overhead of every trial that was asked for."""
-        asked = [t for t in self.trials if t.proposal.kind != "added"]
+        """The step (number of earlier trials) and the seconds of overhead of every proposal; the initial design took no thought."""
+        asked = [t for t in self.trials if t.proposal.kind == "acquisition"]
         return np.array([t.number for t in asked], dtype=float), np.array([t.overhead for t in asked], dtype=float)
 
     @property

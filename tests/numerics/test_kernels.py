@@ -27,7 +27,7 @@ def test_every_derivative_covariance_matches_differences_of_the_kernel(name):
     """A wrong sign, factor, axis or matching in any of the orders 0..2 + 0..2."""
     kernel = two_kernels(name)
     a = Probes.of(np.array([[0.13, 0.82, 0.41], [0.71, 0.04, 0.55]]), PROBED[name])
-    b = Probes.of(np.array([[0.37, 0.55, 0.93], [0.92, 0.11, 0.28]]), PROBED[name])
+    b = Probes.of(np.array([[0.37, 0.55, 0.93]]), PROBED[name])
     error = np.abs(covariance(kernel, a, b) - kernel_covariance(kernel, a, b))
     assert (error / kernel_scale(kernel, a, b)).max() < ROUNDING
 
@@ -45,16 +45,17 @@ def test_derivative_covariances_at_zero_distance_are_the_limits(name):
             for column, other in enumerate(PROBED[name]):
                 axes = (*first, *other)
                 sign = (-1.0) ** ((len(first) - len(other)) // 2)
-                moment = {0: 1.0, 1: 0.0, 2: second, 3: 0.0, 4: fourth}[len(axes)]
-                count = {0: 1.0, 1: 0.0, 2: float(len(set(axes)) == 1), 3: 0.0, 4: pairings(axes)}[len(axes)]
-                expected = sign * variance * moment * count / np.prod(ell[list(axes)]) + 0.6 * (not axes)
+                moment = {0: 1.0, 2: second, 4: fourth}.get(len(axes), 0.0)
+                expected = sign * variance * moment * pairings(axes) / np.prod(ell[list(axes)]) + 0.6 * (not axes)
                 assert found[k, row, column] == pytest.approx(expected, rel=1e-14, abs=1e-14)
 
 
-def pairings(axes: tuple[int, ...]) -> float:
-    """In how many ways four axes fall into two pairs of equals: 3, 1 or 0."""
-    i, j, k, m = axes
-    return float((i == j and k == m) + (i == k and j == m) + (i == m and j == k))
+def pairings(axes: tuple[int, ...]) -> int:
+    """In how many ways the axes fall into pairs of equals: for four of them 3, 1 or 0."""
+    if not axes:
+        return 1
+    first, rest = axes[0], axes[1:]
+    return sum(pairings(rest[:i] + rest[i + 1 :]) for i, axis in enumerate(rest) if axis == first)
 
 
 @FAMILIES
@@ -63,8 +64,9 @@ def test_derivative_covariances_stay_right_as_points_meet(name, separation):
     """Powers of 1/distance that overflow, cancel, or are cut off too early. The cut at q < 1e-12 may cost a few dozen q."""
     kernel = two_kernels(name)
     point = np.array([[0.31, 0.77, 0.52]])
-    a = Probes.of(point, PROBED[name])
-    b = Probes.of(point + separation * np.array([0.8, -0.5, 0.3]), PROBED[name])
+    asked = [axes for axes in PROBED[name] if list(axes) == sorted(axes)]
+    a = Probes.of(point, asked)
+    b = Probes.of(point + separation * np.array([0.8, -0.5, 0.3]), asked)
     error = np.abs(covariance(kernel, a, b) - kernel_covariance(kernel, a, b)) / kernel_scale(kernel, a, b)
     assert error.max() < ROUNDING + 50 * min(separation / 0.2, 1e-12)
 

@@ -31,6 +31,9 @@ LOG_NOISE = (np.log(1e-4), 2.5)
 
 SMALLEST_WORK = 1e-6
 
+NO_COST = 1e-6
+"""What a cost of zero counts as where every cost so far was zero."""
+
 
 @dataclass(frozen=True)
 class Trend:
@@ -102,28 +105,30 @@ class CostModel:
 
 
 def fit_cost(history: History, growth: float, previous: CostModel | None = None) -> CostModel:
-    """The cost model after the observations of a history, of which there is at least one.
+    """The cost model after the observations of a history; with no cost known, what the priors expect.
 
     Parameters are fitted at scheduled numbers of observations, each `growth` times the last, and kept between; `previous` saves work
     and changes nothing.
     """
-    scheduled = last_scheduled(len(history), growth)
-    log_costs = np.log(_positive(history.costs))
-    location = float(log_costs[:scheduled].mean())
-    if previous is None or previous.fitted != scheduled or len(previous.process) > len(history):
+    points, costs = history.costs
+    scheduled = last_scheduled(len(costs), growth)
+    log_costs = np.log(_positive(costs, scheduled))
+    location = float(log_costs[:scheduled].mean()) if scheduled else 0.0
+    axes = points.shape[1]
+    if previous is None or previous.fitted != scheduled or previous.process.probes.points.shape[1] != axes:
         fidelity = history.space.fidelity if history.with_fidelity else None
-        previous = _fit(history.points[:scheduled], log_costs[:scheduled] - location, location, fidelity, history.space.dimensions)
+        previous = _fit(points[:scheduled], log_costs[:scheduled] - location, location, fidelity, history.space.dimensions)
     later = slice(len(previous.process), None)
-    if len(history.points[later]):
-        residual = log_costs[later] - location - previous.trend(history.points[later])
+    if len(points[later]):
+        residual = log_costs[later] - location - previous.trend(points[later])
         noise = np.full(len(residual), previous.noise)
-        return replace(previous, process=previous.process.append(Probes.values(history.points[later]), residual, noise))
+        return replace(previous, process=previous.process.append(Probes.values(points[later]), residual, noise))
     return previous
 
 
 def last_scheduled(n: int, growth: float) -> int:
-    """The largest of 1, 2, 3, ... that is at most n, each being `growth` times the one before, rounded up."""
-    scheduled = 1
+    """The largest of 1, 2, 3, ... that is at most n, each being `growth` times the one before, rounded up; 0 for 0."""
+    scheduled = min(n, 1)
     while True:
         following = max(scheduled + 1, int(np.ceil(growth * scheduled)))
         if following > n:
@@ -131,10 +136,10 @@ def last_scheduled(n: int, growth: float) -> int:
         scheduled = following
 
 
-def _positive(costs: Array) -> Array:
-    """Costs at or below the clock's resolution are taken as a tenth of the smallest one above it."""
-    positive = costs[costs > 0.0]
-    return np.maximum(costs, 0.1 * positive.min() if len(positive) else 1.0)
+def _positive(costs: Array, scheduled: int) -> Array:
+    """Costs of zero, at or below the clock's resolution, are taken as a tenth of the smallest positive one among the first."""
+    positive = costs[:scheduled][costs[:scheduled] > 0.0]
+    return np.maximum(costs, 0.1 * positive.min() if len(positive) else NO_COST)
 
 
 def _fit(points: Array, log_costs: Array, location: float, fidelity: Fidelity | None, d: int) -> CostModel:
@@ -155,13 +160,14 @@ def _fit(points: Array, log_costs: Array, location: float, fidelity: Fidelity | 
         out[:, :split] -= np.stack([dual[i] @ t[2] for i, t in enumerate(trends)])
         return 0.5 * (standard**2).sum(axis=1) - value, out
 
-    starts = np.tile(prior_mean, (2, 1))
-    starts[:, 2] += np.array([-0.5, 0.5])
-    reach = 6.0 * prior_sd
-    minima = minimize_in_box(
-        negative_log_posterior, starts, prior_mean - reach, prior_mean + reach, evaluations=60, tolerance=1e-2
-    )
-    best = minima.points[np.argmin(minima.values)]
+    best = prior_mean
+    if len(points):
+        starts = np.tile(prior_mean, (2, 1))
+        starts[:, 2] += np.array([-0.5, 0.5])
+        reach = 6.0 * prior_sd
+        box = prior_mean - reach, prior_mean + reach
+        minima = minimize_in_box(negative_log_posterior, starts, *box, evaluations=60, tolerance=1e-2)
+        best = minima.points[np.argmin(minima.values)]
     trend = Trend.of(best, d, fidelity)
     kernel = Kernel(family("matern52"), np.exp(best[split : split + 1]), np.exp(best[None, split + 1 : -1]))
     noise = float(np.exp(best[-1]))

@@ -141,9 +141,7 @@ def move_draws(priors: Priors, draws: Array, weights: Array, settings: Settings,
     return _move(priors, draws, laplace_whitening(priors, mode), settings, rng, moves=1)
 
 
-def _move(
-    priors: Priors, draws: Array, whitening: Array, settings: Settings, rng: np.random.Generator, moves: int
-) -> Array:
+def _move(priors: Priors, draws: Array, whitening: Array, settings: Settings, rng: np.random.Generator, moves: int) -> Array:
     if settings.sampler == "hmc":
         return transitions(priors.log_density_and_gradient, draws, rng, whitening=whitening, count=3 * moves)[0]
     # Slice widths of about two standard deviations; known entries have no direction of their own.

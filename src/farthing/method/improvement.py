@@ -35,9 +35,7 @@ def log_standard_improvement(a: Array) -> Array:
     return np.where(a > -1.0, plain, tail)
 
 
-def log_expected_improvement(
-    surrogate: Surrogate, points: Array, best: float, gradient: bool = False
-) -> tuple[Array, Array]:
+def log_expected_improvement(surrogate: Surrogate, points: Array, best: float, gradient: bool = False) -> tuple[Array, Array]:
     """log of the mean over draws of EI, (m,), and its gradient (m, D) (empty unless asked for).
 
     d EI = pdf(a) d sd - cdf(a) d mean, divided by EI in logs: with log h the log of EI in units of sd.
@@ -55,9 +53,7 @@ def log_expected_improvement(
     return total, np.einsum("km,kmi->mi", share, inner)
 
 
-def log_probability_of_improvement(
-    surrogate: Surrogate, points: Array, best: float, gradient: bool = False
-) -> tuple[Array, Array]:
+def log_probability_of_improvement(surrogate: Surrogate, points: Array, best: float, gradient: bool = False) -> tuple[Array, Array]:
     """log of the mean over draws of PI, (m,), and its gradient (m, D) (empty unless asked for)."""
     mean, sd, d_mean, d_sd = predict_with_gradient(surrogate.process, points, gradient)
     a = (best - mean) / sd
@@ -70,9 +66,7 @@ def log_probability_of_improvement(
     return total, np.einsum("km,kmi->mi", share * hazard, d_a)
 
 
-def negative_confidence_bound(
-    surrogate: Surrogate, points: Array, kappa: float, gradient: bool = False
-) -> tuple[Array, Array]:
+def negative_confidence_bound(surrogate: Surrogate, points: Array, kappa: float, gradient: bool = False) -> tuple[Array, Array]:
     """kappa sd - mean, averaged over draws, (m,), and its gradient (m, D) (empty unless asked for)."""
     mean, sd, d_mean, d_sd = predict_with_gradient(surrogate.process, points, gradient)
     value = surrogate.weights @ (kappa * sd - mean)

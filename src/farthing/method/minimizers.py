@@ -120,9 +120,7 @@ class ConditionedProcess:
     dropped: int
 
 
-def condition_on_minimizers(
-    surrogate: Surrogate, process: GaussianProcess, minimizers: Array, method: PES
-) -> ConditionedProcess:
+def condition_on_minimizers(surrogate: Surrogate, process: GaussianProcess, minimizers: Array, method: PES) -> ConditionedProcess:
     """Condition `process` (the surrogate's, perhaps with pending points) on each of the minimizers (K, r, d)."""
     draws, count, d = minimizers.shape
     constraints = Constraints(d, method.off_diagonal, method.below_best and not surrogate.with_fidelity)

@@ -97,9 +97,16 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     chooses_fidelity = situation.method.chooses_fidelity and surrogate.with_fidelity
     informed = informed_places(minima, minimizers, _best_places(surrogate))
     points = candidates(surrogate, informed, chooses_fidelity, SAMPLE, rng)
-    best, value = maximize(_decided(acquisition, surrogate, chooses_fidelity), points, settings.starts)
+    decided = _decided(acquisition, surrogate, chooses_fidelity)
+    best, value = maximize(decided, points, settings.starts)
+    if situation.remaining is not None and price.cost(_lifted(best[None], surrogate))[0] > situation.remaining:
+        affordable = points[price.cost(_lifted(points, surrogate)) <= situation.remaining]
+        if not len(affordable):
+            return np.append(best, 0.0), Proposal("unaffordable")
+        scores = decided.value(affordable)
+        best, value = affordable[np.argmax(scores)], float(scores.max())
 
-    point = best if chooses_fidelity else surrogate.at_full_fidelity(best[None])[0]
+    point = _lifted(best[None], surrogate)[0]
     cost = float(price.cost(point[None])[0])
     return np.append(point[: surrogate.dimensions], point[surrogate.dimensions :] if surrogate.with_fidelity else 0.0), _why(
         known,
@@ -109,6 +116,12 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
         horizon=price.horizon(cost),
         mean_overhead=float(price.mean_overhead(np.array([cost]))[0]),
     )
+
+
+def _lifted(decided: Array, surrogate: Surrogate) -> Array:
+    """What was decided, (m, d) or (m, d + 1), as points of the surrogate (m, D)."""
+    axes = surrogate.process.probes.points.shape[1]
+    return decided if decided.shape[1] == axes else surrogate.at_full_fidelity(decided)
 
 
 def _why(known: Proposal, **reasons: float | int | None) -> Proposal:
@@ -135,10 +148,10 @@ def _initial_point(situation: Situation) -> Array:
 
 
 def _price(situation: Situation, cost: CostModel) -> Price:
-    """Evaluation cost plus the overhead to come. Steps of the initial design take no thought and say nothing about it."""
-    asked = [t for t in situation.history.trials if t.proposal.kind == "acquisition"]
-    steps, seconds = np.array([t.number for t in asked], dtype=float), np.array([t.overhead for t in asked], dtype=float)
-    return Price.of(cost, fit_overhead(steps, seconds), situation.number, situation.remaining, situation.overhead_rate)
+    """Evaluation cost plus the overhead to come."""
+    return Price.of(
+        cost, fit_overhead(*situation.history.overheads), situation.number, situation.remaining, situation.overhead_rate
+    )
 
 
 def _information_rate(gain: InformationGain, price: Price | None) -> Acquisition:

@@ -116,9 +116,7 @@ def uniform(surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.rando
     return rng.random((count, surrogate.dimensions))
 
 
-def slice_over_expected_improvement(
-    surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.random.Generator
-) -> Array:
+def slice_over_expected_improvement(surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.random.Generator) -> Array:
     """Slice sampling with expected improvement as the density (Hennig and Schuler 2012)."""
 
     def log_density(x: Array) -> Array:
@@ -127,9 +125,7 @@ def slice_over_expected_improvement(
     return _slice(log_density, surrogate, minima, count, rng)
 
 
-def slice_over_confidence_bound(
-    surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.random.Generator
-) -> Array:
+def slice_over_confidence_bound(surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.random.Generator) -> Array:
     """Slice sampling with exp(-(mean - 2 sd)), in units of the sd of the bound over the box, as the density."""
     probe = rng.random((200, surrogate.dimensions))
 

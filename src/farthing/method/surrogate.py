@@ -120,14 +120,10 @@ def _extend(previous: Surrogate | None, carried: Carried, history: History, sett
     else:
         kernel = Kernel(family(settings.kernel), np.exp(draws[:, 0]), np.exp(draws[:, 1:-1]), MEAN_VARIANCE)
         first = slice(0, carried.observations)
-        process = condition(
-            kernel, Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first]
-        )
+        process = condition(kernel, Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first])
     later = slice(len(process), None)
     if len(history.points[later]):
-        process = process.append(
-            Probes.values(history.points[later]), values[later], noise[:, None] + known[None, later]
-        )
+        process = process.append(Probes.values(history.points[later]), values[later], noise[:, None] + known[None, later])
     return Surrogate(
         process,
         _weights(process, carried.observations),

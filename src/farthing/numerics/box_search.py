@@ -62,9 +62,7 @@ def minimize_in_box(
     points, values = x.copy(), f.copy()
     running = np.arange(len(x))
     pairs = (len(x), MEMORY, x.shape[1])
-    searches = _Searches(
-        x, f, g, np.zeros_like(x), np.zeros(len(x)), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs[:2])
-    )
+    searches = _Searches(x, f, g, np.zeros_like(x), np.zeros(len(x)), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs[:2]))
     _new_direction(searches, np.ones(len(x), dtype=bool), lower, upper, width)
     used = 1
     while used < evaluations and len(running):

@@ -78,9 +78,7 @@ class Evidence:
     def _targets(self, hyperparameters: Array, values: Array | None) -> Array:
         return np.broadcast_to(self.values if values is None else values, (len(hyperparameters), len(self.points)))
 
-    def _one(
-        self, vector: Array, values: Array, gradient: bool = False
-    ) -> tuple[float, Array | None, Array, Array, Array]:
+    def _one(self, vector: Array, values: Array, gradient: bool = False) -> tuple[float, Array | None, Array, Array, Array]:
         """Evidence, packed factor (None if there is none), phi, phi' and C^-1 y of one hyperparameter vector."""
         n = len(self.points)
         _, _, diagonal = self._packing

@@ -169,9 +169,7 @@ class GaussianProcess:
         dual = whitener[:, n] * innovation[:, None]
         dual[:, :n] += self.dual
         probes = self.probes.join(probe)
-        return GaussianProcess(
-            self.kernel, probes, np.concatenate([self.noise, noise[:, None]], axis=1), whitener, whitened, dual
-        )
+        return GaussianProcess(self.kernel, probes, np.concatenate([self.noise, noise[:, None]], axis=1), whitener, whitened, dual)
 
 
 def condition(kernel: Kernel, probes: Probes, values: Array, noise: Array) -> GaussianProcess:
@@ -199,9 +197,7 @@ def cholesky(matrix: Array, prior_diagonal: Array) -> Array:
         lower, info = lapack.dpotrf(trial, lower=1, clean=1, overwrite_a=1)
         if info == 0:
             return np.asarray(lower)
-    raise FarthingError(
-        "a covariance matrix has entries that are not finite; please report this with the study's trials"
-    )
+    raise FarthingError("a covariance matrix has entries that are not finite; please report this with the study's trials")
 
 
 def contract_slopes(kernel: Kernel, points: Array, others: Array, weighted_slope: Array) -> Array:

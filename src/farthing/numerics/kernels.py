@@ -213,9 +213,7 @@ def _by_orders(kernel: Kernel, a: Probes, b: Probes, scaled_axis: int | None) ->
         for q in range(3):
             columns = np.flatnonzero(b.orders == q)
             if len(rows) and len(columns):
-                block = _block(
-                    kernel, a.points[rows], a.axes[rows, :p], b.points[columns], b.axes[columns, :q], scaled_axis
-                )
+                block = _block(kernel, a.points[rows], a.axes[rows, :p], b.points[columns], b.axes[columns, :q], scaled_axis)
                 out[:, rows[:, None], columns[None, :]] = block
     return out
 

@@ -1,0 +1,77 @@
+"""Calling an objective: timing it, and turning whatever it does into a result or a reason."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from farthing.errors import ValueRefused
+from farthing.trials import Evaluation
+
+Clock = Callable[[], float]
+"""Seconds from an arbitrary origin."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of calling an objective: an evaluation, or the reason why there is none; and the seconds it took."""
+
+    seconds: float
+    evaluation: Evaluation | None = None
+    reason: str | None = None
+    error: BaseException | None = None
+
+
+def evaluate(objective: Callable[..., Any], kwargs: Mapping[str, Any], clock: Clock) -> Outcome:
+    """Call the objective. An exception or a result that is not a finite number is a failure with its reason, not an error here."""
+    start = clock()
+    try:
+        returned = objective(**kwargs)
+    except Exception as error:
+        trace = traceback.format_exception(error)
+        reason = f"{type(error).__name__}: {error}\n{''.join(trace)}"
+        return Outcome(max(clock() - start, 0.0), reason=reason, error=error)
+    seconds = max(clock() - start, 0.0)
+    try:
+        return Outcome(seconds, checked(returned))
+    except ValueRefused as error:
+        return Outcome(seconds, reason=str(error), error=error)
+
+
+def checked(returned: Any) -> Evaluation:
+    """What an objective returned as an Evaluation of floats, or a ValueRefused that names what is wrong with it."""
+    if not isinstance(returned, Evaluation):
+        returned = Evaluation(returned)
+    return Evaluation(
+        finite_number(returned.value, "the value"),
+        None if returned.cost is None else nonnegative_number(returned.cost, "the cost"),
+        None if returned.noise is None else nonnegative_number(returned.noise, "the noise"),
+    )
+
+
+def finite_number(value: Any, what: str) -> float:
+    """A finite float, or a ValueRefused."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueRefused(f"{what} is {value!r} of type {type(value).__name__}; give a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueRefused(f"{what} is {value!r}; give a finite number, or report a failure with study.fail(trial, reason)")
+    return number
+
+
+def nonnegative_number(value: Any, what: str) -> float:
+    """A finite float from zero up, or a ValueRefused."""
+    number = finite_number(value, what)
+    if number < 0.0:
+        raise ValueRefused(f"{what} is {value!r}; give a number from zero up")
+    return number

@@ -1,0 +1,20 @@
+"""One BLAS thread while farthing computes: its matrices are small, and the other cores belong to the objective."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """A context in which BLAS uses one thread; what was set before is restored."""
+    context: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return context
