@@ -1,4 +1,7 @@
-"""HMC against exact distributions, and against itself in other coordinates. The two kinds of evidence are those of the slice sampler."""
+"""HMC against exact distributions, and against itself in other coordinates.
+
+As for the slice sampler, chains that start exact must stay exact, and chains that start far off must forget it.
+"""
 
 import numpy as np
 import pytest
@@ -32,15 +35,17 @@ def exponential(x):
     return np.where(x[:, 0] >= 0.0, -x[:, 0], -np.inf), -np.ones_like(x)
 
 
-@pytest.mark.parametrize("step", [0.5, 1.5, 2.2])
-def test_exact_draws_of_a_skewed_target_stay_exact(step):
+@pytest.mark.parametrize(("step", "least", "most"), [(0.5, 0.9, 1.0), (1.5, 0.5, 0.95), (2.2, 0.1, 0.6)])
+def test_exact_draws_of_a_skewed_target_stay_exact(step, least, most):
     """A rejection left out or wrongly weighed: with steps this long many proposals must be rejected."""
     rng = np.random.default_rng(40)
     start = np.log(rng.gamma(SHAPE, size=(20_000, 1)))
     state, info = transitions(log_gamma, start, rng, whitening=np.eye(1), count=10, step=step)
     assert stats.kstest(state[:, 0], log_gamma_cdf).pvalue > CHANCE
-    assert (state != start).mean() > 0.9
-    assert {0.5: 0.9, 1.5: 0.5, 2.2: 0.3}[step] < info.acceptance < {0.5: 1.0, 1.5: 0.95, 2.2: 0.8}[step]
+    assert least < info.acceptance < most
+    once, info = transitions(log_gamma, start, rng, whitening=np.eye(1), count=1, step=step)
+    # A share of 20,000 chains has an sd of at most 0.0036.
+    assert (once != start).mean() == pytest.approx(info.acceptance, abs=5 * 0.0036)
 
 
 def test_exact_draws_of_a_bounded_target_stay_exact():
@@ -64,7 +69,7 @@ def test_exact_draws_of_a_correlated_normal_stay_exact_in_a_poor_metric():
 
 
 def test_whitening_is_a_change_of_coordinates():
-    """Transposed whitening would keep the target and waste the steps: the path must be that of the whitened problem, mapped back."""
+    """Transposed whitening would keep the target but waste the steps: the path must be the whitened problem's, mapped back."""
     start = np.random.default_rng(43).standard_normal((50, 2))
 
     def white(e):

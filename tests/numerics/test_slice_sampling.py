@@ -1,8 +1,8 @@
 """The slice sampler against exact distributions, skewed, bounded, correlated and bimodal.
 
-Two kinds of evidence. Chains that start from exact draws must still be exact draws after a few sweeps: independent, so the
-Kolmogorov-Smirnov test needs no correction and sees a slight bias. Chains that start far off must forget it: there the test is taken
-at the effective sample size. Both fail by chance once in 1e4.
+Two kinds of evidence. Chains that start from exact draws must still be exact draws after a few sweeps: independent, so that the
+Kolmogorov-Smirnov test needs no correction and sees a slight bias. Chains that start far off must forget it: there the test
+is taken at the effective sample size. Either fails by chance once in 1e4.
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ def test_exact_draws_stay_exact(name, width, step_outs):
 
 @pytest.mark.parametrize("step_outs", [0, 1, 2, 5])
 def test_moves_are_reversible(step_outs):
-    """Detailed balance: (start, end) and (end, start) have one distribution, so E[x y^2] = E[x^2 y]. 5 sd, by the draws themselves."""
+    """Detailed balance: (start, end) and (end, start) have one distribution, so E[x y^2] = E[x^2 y], here to 5 sd of the mean."""
     target, rng = TARGETS["gamma"], np.random.default_rng(31)
     x = target.rvs(200_000, random_state=rng)[:, None]
     y, _ = sweep(log_density(target), x, rng, directions=np.array([[0.7]]), step_outs=step_outs)

@@ -27,6 +27,9 @@ LOG_NOISE = (np.log(1e-5), 3.0)
 MEAN_VARIANCE = 1.0
 """Variance of the constant mean, in standardized units. The mean is integrated out, so a biased sample does not fix it."""
 
+STRAY = 15.0
+"""Nats, plus one for each hyperparameter, below the mode at which a draw is out of place: P/2 is what a good one has."""
+
 REACH = 6.0
 """The search for the MAP stays within this many prior standard deviations."""
 
@@ -122,23 +125,33 @@ def first_draws(priors: Priors, settings: Settings, rng: np.random.Generator) ->
     if settings.sampler == "map":
         return mode[None]
     whitening = laplace_whitening(priors, mode)
-    starts = mode + rng.standard_normal((settings.draws, len(mode))) @ whitening.T
-    starts = np.clip(starts, priors.mean - REACH * priors.sd, priors.mean + REACH * priors.sd)
-    return _move(priors, starts, whitening, settings, rng, moves=2)
+    return _move(priors, _laplace_draws(priors, mode, whitening, settings.draws, rng), whitening, settings, rng, moves=2)
 
 
 def move_draws(priors: Priors, draws: Array, weights: Array, settings: Settings, rng: np.random.Generator) -> Array:
-    """Resample the draws (K, P) by their weights, systematically, and move each along its chain."""
-    draws = np.clip(draws, priors.mean - REACH * priors.sd, priors.mean + REACH * priors.sd)
+    """Resample the draws (K, P) by their weights, systematically, and move each along its chain.
+
+    A draw that new data, or a new scale of the values, have left far outside the posterior would take long to find back:
+    it starts anew from the Laplace approximation.
+    """
     picks = np.searchsorted(np.cumsum(weights), (np.arange(len(draws)) + rng.random()) / len(draws))
-    draws = draws[np.minimum(picks, len(draws) - 1)]
-    if settings.sampler == "slice":
-        return _move(priors, draws, np.diag(priors.sd), settings, rng, moves=1)
-    best = draws[np.argmax(priors.log_density(draws))]
-    mode = most_probable(priors, best[None])
+    draws = _within_reach(priors, draws[np.minimum(picks, len(draws) - 1)])
+    densities = priors.log_density(draws)
+    mode = most_probable(priors, np.stack([draws[np.argmax(densities)], priors.mean]))
     if settings.sampler == "map":
         return mode[None]
-    return _move(priors, draws, laplace_whitening(priors, mode), settings, rng, moves=1)
+    whitening = laplace_whitening(priors, mode)
+    stray = densities < priors.log_density(mode[None])[0] - STRAY - len(mode)
+    draws[stray] = _laplace_draws(priors, mode, whitening, int(stray.sum()), rng)
+    return _move(priors, draws, whitening, settings, rng, moves=1)
+
+
+def _within_reach(priors: Priors, draws: Array) -> Array:
+    return np.clip(draws, priors.mean - REACH * priors.sd, priors.mean + REACH * priors.sd)
+
+
+def _laplace_draws(priors: Priors, mode: Array, whitening: Array, count: int, rng: np.random.Generator) -> Array:
+    return _within_reach(priors, mode + rng.standard_normal((count, len(mode))) @ whitening.T)
 
 
 def _move(priors: Priors, draws: Array, whitening: Array, settings: Settings, rng: np.random.Generator, moves: int) -> Array:
