@@ -7,6 +7,7 @@ integrated by quadrature or drawn by rejection, and chains are judged by an exac
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import mpmath as mp
 import numpy as np
@@ -124,7 +125,7 @@ def truncated_moments(mean: float, variance: float, softness: float = 0.0) -> tu
 
     Distances are measured in e-foldings of the density beyond its peak, so that tails of 1e5 standard deviations are no harder.
     """
-    with mp.workdps(40):
+    with mp.workdps(30):
         m, v, root = mp.mpf(mean), mp.mpf(variance), mp.sqrt(softness)
 
         def log_density(h: mp.mpf) -> mp.mpf:
@@ -142,9 +143,15 @@ def truncated_moments(mean: float, variance: float, softness: float = 0.0) -> tu
             width = min(mp.sqrt(v), v / -m) if m < 0 else mp.sqrt(v)
             ends = sorted({max(mp.mpf(0), peak + i * width) for i in range(-14, 60, 2)})
         top = log_density(peak)
-        zeroth, first, second = (
-            mp.quad(lambda h, p=power: ((h - peak) / width) ** p * mp.exp(log_density(h) - top), ends) for power in range(3)
-        )
+
+        @cache
+        def density(h: mp.mpf) -> mp.mpf:
+            return mp.exp(log_density(h) - top)
+
+        def moment(power: int) -> mp.mpf:
+            return mp.quad(lambda h: ((h - peak) / width) ** power * density(h), ends, method="gauss-legendre")
+
+        zeroth, first, second = map(moment, range(3))
         shift = first / zeroth
         return float(peak + width * shift), float(width**2 * (second / zeroth - shift**2))
 
@@ -179,7 +186,7 @@ def rejection_draws(mean: Array, covariance: Array, active: Sequence[bool], coun
     lower = np.linalg.cholesky(covariance)
     kept: list[Array] = []
     while sum(map(len, kept)) < count:
-        draws = mean + rng.standard_normal((200_000, len(mean))) @ lower.T
+        draws = mean + rng.standard_normal((50_000, len(mean))) @ lower.T
         kept.append(draws[(draws[:, np.asarray(active)] >= 0.0).all(axis=1)])
     return np.concatenate(kept)[:count]
 

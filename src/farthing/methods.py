@@ -25,11 +25,13 @@ class PES(Method):
     support: where draws of the minimizer may lie: "wlh", "uniform", "ei_slice", "lcb_slice".
     off_diagonal: also hold the off-diagonal Hessian of a minimizer at zero, as the paper does (it is no property of a minimum).
     below_best: without a fidelity, a minimizer's value is at or below the best value seen.
+    rivals: at how many other places the objective is held to be no lower than at the minimizer; the paper has none.
     """
 
     support: str = "wlh"
     off_diagonal: bool = False
     below_best: bool = True
+    rivals: int = 8
 
     def __post_init__(self) -> None:
         if self.support not in SUPPORTS:

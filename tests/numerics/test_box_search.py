@@ -41,7 +41,7 @@ def test_convex_quadratics_with_active_faces_are_solved_from_every_start(seed, a
     found = minimize_in_box(quadratic, starts, lower, upper, evaluations=300, tolerance=1e-7)
     exact = quadratic.minimum(lower, upper)
     np.testing.assert_allclose(found.points, np.tile(exact, (6, 1)), atol=axes * 1e-6)
-    np.testing.assert_array_equal(found.values, quadratic(found.points)[0])
+    np.testing.assert_allclose(found.values, quadratic(found.points)[0], rtol=1e-12, atol=1e-15)
     on_a_face = (exact == 0.0) | (exact == 1.0)
     assert (found.points[:, on_a_face] == exact[on_a_face]).all(), "a face was approached, not reached"
 
@@ -56,23 +56,20 @@ def test_the_quadratics_have_active_faces():
 
 @NEAR_A_FACE
 def test_a_search_that_comes_close_to_a_face_without_touching_it_goes_on():
-    """Stopping at (0, 0.1646), where the gradient along the second axis is still 3.2."""
-    hessian = np.array([[721.6432936, 447.87932939], [447.87932939, 279.3567064]])
-    center = np.array([-0.15457052, 0.4009774])
-
-    def quadratic(x):
-        gradient = (x - center) @ hessian
-        return 0.5 * (gradient * (x - center)).sum(axis=1), gradient
-
-    found = minimize_in_box(quadratic, np.array([[0.83249965, 0.19302251]]), np.zeros(2), np.ones(2), evaluations=1000)
-    np.testing.assert_allclose(found.points, [[0.0, center[1] + hessian[1, 0] / hessian[1, 1] * center[0]]], atol=1e-5)
+    """One start in a hundred, where curvatures differ much: 600 of them, to a projected gradient that leaves 1e-9 to gain."""
+    rng = np.random.default_rng(2)
+    for _ in range(15):
+        quadratic = Quadratic(rng, 6, 1e5)
+        found = minimize_in_box(quadratic, rng.random((40, 6)), np.zeros(6), np.ones(6), evaluations=1000)
+        exact = quadratic(quadratic.minimum(np.zeros(6), np.ones(6))[None])[0]
+        assert (found.values - exact).max() < 1e-6
 
 
 def rosenbrock(x):
     return rosen(x.T), rosen_der(x.T).T
 
 
-@pytest.mark.parametrize(("lower", "upper"), [((-2.0, -2.0), (2.0, 2.0)), ((-2.0, -2.0), (0.6, 2.0)), ((-1.5, 1.2), (2.0, 3.0))])
+@pytest.mark.parametrize(("lower", "upper"), [((-2.0, -2.0), (2.0, 2.0)), ((-2.0, -2.0), (0.6, 2.0)), ((0.0, 1.2), (2.0, 3.0))])
 def test_rosenbrock_is_followed_to_its_constrained_minimum(lower, upper):
     """The valley's end lies inside, beyond an upper face, or below a lower one. L-BFGS-B, from each start, as the reference."""
     lower, upper = np.array(lower), np.array(upper)
@@ -128,18 +125,20 @@ def test_no_point_outside_the_box_is_ever_evaluated():
     assert (everything <= upper).all()
 
 
-@pytest.mark.parametrize("hole", [np.nan, np.inf])
-def test_values_that_are_not_finite_count_as_too_far(hole):
-    """log x + x/2 on (0, 1] beyond a cliff: the slope leads off it, the search must stop short, on the good side."""
+@pytest.mark.parametrize(("value", "slope"), [(np.nan, np.nan), (np.inf, np.inf), (-np.inf, 0.0), (-9.0, np.nan)])
+def test_values_that_are_not_finite_count_as_too_far(value, slope):
+    """A slope that leads over a cliff, beyond which f or its gradient is no number: the search must end at the edge, before it."""
 
     def cliff(x):
-        bad = x[:, 0] > 0.6
-        value, gradient = -x[:, 0] + (x[:, 1] - 0.4) ** 2, np.stack([-np.ones(len(x)), 2.0 * (x[:, 1] - 0.4)], axis=1)
-        return np.where(bad, hole, value), np.where(bad[:, None], hole, gradient)
+        beyond = x[:, 0] > 0.6
+        f = -x[:, 0] + (x[:, 1] - 0.4) ** 2
+        gradient = np.stack([-np.ones(len(x)), 2.0 * (x[:, 1] - 0.4)], axis=1)
+        return np.where(beyond, value, f), np.where(beyond[:, None], slope, gradient)
 
     found = minimize_in_box(cliff, np.array([[0.1, 0.9], [0.5, 0.1]]), np.zeros(2), np.ones(2), evaluations=200)
-    assert np.isfinite(found.values).all()
+    assert (found.points[:, 0] <= 0.6).all()
     np.testing.assert_allclose(found.points[:, 0], 0.6, atol=1e-3)
+    np.testing.assert_array_equal(found.values, cliff(found.points)[0])
 
 
 @pytest.mark.parametrize("evaluations", [1, 2, 7])

@@ -59,9 +59,12 @@ def test_hazard_in_the_tails():
 
 @pytest.mark.parametrize(
     ("mean", "softness"),
-    [(0.7, 0.0), (-1.0, 0.0), (-8.0, 0.0), (-40.0, 0.0), (-1.0, 0.3)]
-    + [pytest.param(-300.0, 0.0, marks=CANCELLATION), pytest.param(-1e3, 0.0, marks=CANCELLATION)]
-    + [pytest.param(-1e5, 0.0, marks=IMPROPER)],
+    [
+        *[(0.7, 0.0), (-1.0, 0.0), (-8.0, 0.0), (-40.0, 0.0), (-1.0, 0.3)],
+        pytest.param(-300.0, 0.0, marks=CANCELLATION),
+        pytest.param(-1e3, 0.0, marks=CANCELLATION),
+        pytest.param(-1e5, 0.0, marks=IMPROPER),
+    ],
 )
 def test_one_variable_is_exact(mean, softness):
     """With one constraint EP is no approximation: anything else is a wrong cavity or site."""
@@ -107,21 +110,20 @@ def random_gaussian(rng: np.random.Generator, q: int) -> tuple[np.ndarray, np.nd
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_five_variables_match_rejection_sampling(seed):
-    """Four constraints and a free variable. 1e5 draws know a mean to 0.003 sd, a covariance to 0.005: EP's error is the larger."""
+    """Four constraints and a free variable. 4e4 draws know a mean to 0.005 sd, a covariance to 0.007: EP's error is the larger."""
     rng = np.random.default_rng(seed)
     mean, covariance = random_gaussian(rng, 5)
     active = [True, True, False, True, True]
-    draws = rejection_draws(mean, covariance, active, 100_000, rng)
+    draws = rejection_draws(mean, covariance, active, 40_000, rng)
     found = constrain(mean, covariance, active)
     sd = draws.std(axis=0)
     np.testing.assert_allclose(found.mean[0] / sd, draws.mean(axis=0) / sd, rtol=0, atol=0.03)
     np.testing.assert_allclose(found.covariance[0] / np.outer(sd, sd), np.cov(draws.T) / np.outer(sd, sd), rtol=0, atol=0.08)
 
 
-@pytest.mark.parametrize("softness", [0.0, 0.2])
-@pytest.mark.parametrize("seed", [4, 5, 6])
+@pytest.mark.parametrize(("seed", "softness"), [(4, 0.0), (5, 0.0), (6, 0.2)])
 def test_result_is_a_fixed_point_of_expectation_propagation(seed, softness):
-    """The tight test, free of EP's own error: prior times sites is the result, and every cavity, truncated, has the marginal's moments."""
+    """Free of EP's own error: the result is prior times sites, and every cavity, truncated, has the marginal's moments."""
     rng = np.random.default_rng(seed)
     mean, covariance = random_gaussian(rng, 4)
     active = np.array([True, True, True, False])
@@ -153,8 +155,11 @@ def test_forty_sigma_with_correlation_stays_a_distribution(rho, mean):
 
 @pytest.mark.parametrize(
     ("mean", "gap"),
-    [((-1.0, -1.0), 1e-3), ((0.0, 0.0), 1e-6), ((1.0, 0.0), 1e-9), ((-1.0, 2.0), 1e-13)]
-    + [pytest.param((-1.0, -1.0), 1e-9, marks=OVERFLOW), pytest.param((-40.0, 0.0), 1e-3, marks=OVERFLOW)],
+    [
+        *[((-1.0, -1.0), 1e-3), ((0.0, 0.0), 1e-6), ((1.0, 0.0), 1e-9), ((-1.0, 2.0), 1e-13)],
+        pytest.param((-1.0, -1.0), 1e-9, marks=OVERFLOW),
+        pytest.param((-40.0, 0.0), 1e-3, marks=OVERFLOW),
+    ],
 )
 def test_constraints_that_almost_contradict_each_other_stay_finite(mean, gap):
     """x and y almost opposite: the room both leave is tiny, and the posterior variance far below the prior's rounding."""

@@ -36,7 +36,7 @@ TARGETS = {
     "gamma": stats.gamma(2.5),
     "uniform": stats.uniform(),
     "beta": stats.beta(0.8, 3.0),
-    "truncated normal": stats.truncnorm(0.5, np.inf),
+    "truncated normal": stats.halfnorm(),
     "bimodal": Mixture(),
 }
 
@@ -77,11 +77,11 @@ def test_chains_forget_a_poor_start(name):
     """Chains that stick, miss a mode or a tail. All start at one point far in a tail."""
     target, rng = TARGETS[name], np.random.default_rng(32)
     state = np.full((50, 1), float(target.ppf(0.9999)) if name != "bimodal" else 4.0)
-    history = np.empty((700, 50))
+    history = np.empty((450, 50))
     for step in range(len(history)):
         state, _ = sweep(log_density(target), state, rng, directions=np.array([[1.5]]))
         history[step] = state[:, 0]
-    assert distribution_p_value(history[100:], target.cdf) > CHANCE
+    assert distribution_p_value(history[80:], target.cdf) > CHANCE
 
 
 DIRECTIONS = pytest.mark.parametrize("directions", [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [0.5, -0.2], [0.0, 2.0]]])
@@ -97,7 +97,7 @@ def test_correlated_normal_along_axes_and_across(directions):
         return -0.5 * np.einsum("mi,ij,mj->m", x, precision, x)
 
     state = np.full((100, 2), [3.0, -3.0])
-    history = np.empty((1000, 100, 2))
+    history = np.empty((700, 100, 2))
     for step in range(len(history)):
         state, _ = sweep(density, state, rng, directions=np.array(directions))
         history[step] = state

@@ -8,6 +8,7 @@ minimizer of f(., s=0) is then written as constraints on derivatives of f there:
     on the upper face       df/dx_i <= 0
     paper variant           d2f/dx_i dx_j = 0 for i != j, on interior axes
     without a fidelity      f(x_kr) <= the best value seen, softly by the noise
+    beyond the paper        f(x_kr) <= f at each of a few rival places, at s = 0
 
 Equalities by exact conditioning, inequalities by expectation propagation.
 """
@@ -20,13 +21,10 @@ import numpy as np
 
 from farthing.method.surrogate import Surrogate
 from farthing.methods import PES
-from farthing.numerics.expectation_propagation import constrain_above_zero
-from farthing.numerics.gaussian_process import GaussianProcess, cholesky
+from farthing.numerics.expectation_propagation import Mask, constrain_above_zero
+from farthing.numerics.gaussian_process import GaussianProcess, cholesky, contract_slopes
 from farthing.numerics.kernels import Array, Axes, Kernel, Probes, covariance
 from farthing.space import ON_A_FACE
-
-SCREENED = 200
-"""A joint draw is made over this many support points, those lowest in mean - 1.5 sd: they hold the argmin almost always."""
 
 SINGULAR = 1e-9
 """Added to the variance of every constraint, in units of its prior variance."""
@@ -38,16 +36,13 @@ def draw_minimizers(surrogate: Surrogate, support: Array, count: int, rng: np.ra
     z = surrogate.at_full_fidelity(support)
     white = process.whiten(process.kernel.values(z, process.probes.points))
     mean = np.einsum("kmn,kn->km", white, process.whitened)
-    sd = np.sqrt(np.maximum(process.kernel.prior_variance[:, None] - np.einsum("kmn,kmn->km", white, white), 0.0))
-    kept = np.argsort(mean - 1.5 * sd, axis=1, kind="stable")[:, :SCREENED]
-    normal = rng.standard_normal((len(mean), kept.shape[1], count))
+    normal = rng.standard_normal((len(mean), len(support), count))
     out = np.empty((len(mean), count, support.shape[1]))
-    for k, indices in enumerate(kept):
+    for k in range(len(mean)):
         kernel = one_kernel(process.kernel, k)
-        prior = kernel.values(z[indices], z[indices])[0]
-        lower = cholesky(prior - white[k, indices] @ white[k, indices].T, np.full(len(indices), kernel.prior_variance[0]))
-        paths = mean[k, indices, None] + lower @ normal[k]
-        out[k] = support[indices[np.argmin(paths, axis=0)]]
+        posterior = kernel.values(z, z)[0] - white[k] @ white[k].T
+        lower = cholesky(posterior, np.full(len(z), kernel.prior_variance[0]))
+        out[k] = support[np.argmin(mean[k, :, None] + lower @ normal[k], axis=0)]
     return out
 
 
@@ -56,62 +51,101 @@ def one_kernel(kernel: Kernel, k: int) -> Kernel:
     return Kernel(kernel.family, kernel.variance[k : k + 1], kernel.lengthscales[k : k + 1], kernel.constant)
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """Which derivatives at a minimizer are constrained: all gradients and diagonal second derivatives, then perhaps more.
+def choose_rivals(surrogate: Surrogate, minima: Array, minimizers: Array, count: int) -> Array:
+    """At most `count` places (Q, d), far from one another, among local minima (m, d) and minimizer draws (K, r, d).
 
-    The m entries are: d gradients; d second derivatives; d(d-1)/2 mixed ones if off_diagonal; the value if below_best.
+    Farthest first, in units of the lengthscales, beginning with the best minimum; none closer than a quarter of a lengthscale.
+    """
+    pool = np.concatenate([minima[:3], minimizers.reshape(-1, minimizers.shape[-1])])
+    lengthscales = np.exp(surrogate.weights @ np.log(surrogate.process.kernel.lengthscales))[: pool.shape[1]]
+    scaled = pool / lengthscales
+    chosen = [0]
+    distance = ((scaled - scaled[0]) ** 2).sum(axis=1)
+    while len(chosen) < count:
+        farthest = int(np.argmax(distance))
+        if distance[farthest] < 0.25**2:
+            break
+        chosen.append(farthest)
+        distance = np.minimum(distance, ((scaled - scaled[farthest]) ** 2).sum(axis=1))
+    return pool[chosen[:count]]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What of f the constraints on a minimizer x speak of, and how.
+
+    The p entries: d gradients and d second derivatives at x; d(d-1)/2 mixed ones if off_diagonal; the value at x; values at the
+    rivals (Q, D). The constraints are linear in them: one for each derivative, one for each rival, f(rival) - f(x) >= 0, and with
+    below_best one for the value itself.
     """
 
     dimensions: int
-    off_diagonal: bool = False
-    below_best: bool = False
+    off_diagonal: bool
+    below_best: bool
+    rivals: Array
 
     @property
     def pairs(self) -> tuple[Axes, Axes]:
         return np.tril_indices(self.dimensions, -1)
 
-    def probes(self, z: Array) -> Probes:
-        """The entries as probes at one point z (D,)."""
+    @property
+    def derivatives(self) -> int:
+        return 2 * self.dimensions + (len(self.pairs[0]) if self.off_diagonal else 0)
+
+    @property
+    def combinations(self) -> Array:
+        """(m, p): each constraint as a combination of entries."""
+        count, rivals = self.derivatives, len(self.rivals)
+        rows = count + rivals + int(self.below_best)
+        out = np.zeros((rows, count + 1 + rivals))
+        out[:count, :count] = np.eye(count)
+        out[count : count + rivals, count] = -1.0
+        out[count : count + rivals, count + 1 :] = np.eye(rivals)
+        if self.below_best:
+            out[-1, count] = -1.0
+        return out
+
+    def units(self, kernel: Kernel) -> Array:
+        """Prior standard deviation of every entry: (K, p)."""
         d = self.dimensions
         axes: list[tuple[int, ...]] = [(i,) for i in range(d)] + [(i, i) for i in range(d)]
         if self.off_diagonal:
             axes += [(int(i), int(j)) for i, j in zip(*self.pairs, strict=True)]
-        if self.below_best:
-            axes.append(())
-        return Probes.of(z[None], axes)
+        origin = Probes.of(np.zeros((1, kernel.lengthscales.shape[1])), axes)
+        derivatives = np.sqrt(np.diagonal(covariance(kernel, origin, origin), axis1=1, axis2=2))
+        values = np.repeat(np.sqrt(kernel.prior_variance)[:, None], 1 + len(self.rivals), axis=1)
+        return np.concatenate([derivatives, values], axis=1)
 
-    def kinds(self, x: Array) -> tuple[Array, Array, Array]:
-        """For minimizers x (K, r, d): which entries vanish, which are one-sided, and the sign that makes them >= 0. Each (K, r, m)."""
+    def kinds(self, x: Array) -> tuple[Mask, Mask, Array]:
+        """For minimizers x (K, r, d): which constraints are equalities, which one-sided, and the sign that makes them >= 0: (K, r, m)."""
         lower, upper = x < ON_A_FACE, x > 1.0 - ON_A_FACE
         interior = ~(lower | upper)
-        one = np.ones(x.shape)
-        equal, one_sided, sign = [interior, ~one.astype(bool)], [~interior, interior], [np.where(upper, -1.0, 1.0), one]
+        never = np.zeros(x.shape, dtype=bool)
+        equal, one_sided = [interior, never], [~interior, interior]
         if self.off_diagonal:
             rows, columns = self.pairs
-            both = interior[..., rows] & interior[..., columns]
-            equal.append(both)
-            one_sided.append(np.zeros(both.shape, dtype=bool))
-            sign.append(np.ones(both.shape))
-        if self.below_best:
-            equal.append(np.zeros((*x.shape[:2], 1), dtype=bool))
-            one_sided.append(np.ones((*x.shape[:2], 1), dtype=bool))
-            sign.append(np.full((*x.shape[:2], 1), -1.0))
-        return np.concatenate(equal, axis=2), np.concatenate(one_sided, axis=2), np.concatenate(sign, axis=2)
+            equal.append(interior[..., rows] & interior[..., columns])
+            one_sided.append(np.zeros(equal[-1].shape, dtype=bool))
+        others = (*x.shape[:2], len(self.rivals) + int(self.below_best))
+        equal.append(np.zeros(others, dtype=bool))
+        one_sided.append(np.ones(others, dtype=bool))
+        sign = np.ones((*x.shape[:2], self.derivatives + others[2]))
+        sign[..., : self.dimensions] = np.where(upper, -1.0, 1.0)
+        return np.concatenate(equal, axis=2), np.concatenate(one_sided, axis=2), sign
 
 
 @dataclass(frozen=True)
 class ConditionedProcess:
     """GP_k given that x_kr is its minimizer, for every k and r.
 
-    With c the m constraint entries in units of their prior sd, and kappa(z) = cov(f(z), c | observations), the variance of f(z) is
-    less by kappa^T B kappa. white: (K, r, n, m) L^-1 cov(observations, c); dual: (K, r, n, m) L^-T of that; reduction: B (K, r, m, m);
-    units: (K, m) prior sds. unconverged, dropped: what expectation propagation reports.
+    With e the p entries in units of their prior sd, and kappa(z) = cov(f(z), e | observations), the variance of f(z) is less by
+    kappa^T B kappa. places: x_kr with s = 0 (K, r, D); white: L^-1 cov(observations, e) (K, r, n, p); dual: L^-T of that;
+    reduction: B (K, r, p, p); units: (K, p). unconverged, dropped: what expectation propagation reports.
     """
 
     process: GaussianProcess
-    minimizers: Array
-    constraints: Constraints
+    places: Array
+    entries: Entries
     units: Array
     white: Array
     dual: Array
@@ -120,54 +154,75 @@ class ConditionedProcess:
     dropped: int
 
 
-def condition_on_minimizers(surrogate: Surrogate, process: GaussianProcess, minimizers: Array, method: PES) -> ConditionedProcess:
-    """Condition `process` (the surrogate's, perhaps with pending points) on each of the minimizers (K, r, d)."""
+def condition_on_minimizers(
+    surrogate: Surrogate, process: GaussianProcess, minimizers: Array, rivals: Array, method: PES
+) -> ConditionedProcess:
+    """Condition `process` (the surrogate's, perhaps with pending points) on each of the minimizers (K, r, d), with rivals (Q, d)."""
     draws, count, d = minimizers.shape
-    constraints = Constraints(d, method.off_diagonal, method.below_best and not surrogate.with_fidelity)
-    origin = constraints.probes(np.zeros(process.probes.points.shape[1]))
-    prior = covariance(process.kernel, origin, origin)
-    units = np.sqrt(np.diagonal(prior, axis1=1, axis2=2))
-    z = surrogate.at_full_fidelity(minimizers.reshape(draws * count, d)).reshape(draws, count, -1)
+    below_best = method.below_best and not surrogate.with_fidelity
+    entries = Entries(d, method.off_diagonal, below_best, surrogate.at_full_fidelity(rivals))
+    units = entries.units(process.kernel)
+    places = surrogate.at_full_fidelity(minimizers.reshape(draws * count, d)).reshape(draws, count, -1)
 
-    cross = constraint_covariance(process.kernel, constraints, units, z, process.probes.points)
-    n, m = cross.shape[2:]
-    rows = np.ascontiguousarray(cross.transpose(0, 1, 3, 2)).reshape(draws, count * m, n)
+    cross = entry_covariance(process.kernel, entries, units, places, process.probes.points)
+    n, p = cross.shape[2:]
+    rows = np.ascontiguousarray(cross.swapaxes(2, 3)).reshape(draws, count * p, n)
     white_rows = process.whiten(rows)
-    dual_rows = process.unwhiten(white_rows)
-    white = white_rows.reshape(draws, count, m, n).swapaxes(2, 3)
-    dual = dual_rows.reshape(draws, count, m, n).swapaxes(2, 3)
+    white = white_rows.reshape(draws, count, p, n).swapaxes(2, 3)
+    dual = process.unwhiten(white_rows).reshape(draws, count, p, n).swapaxes(2, 3)
 
-    mean = np.einsum("krnm,kn->krm", white, process.whitened)
-    scaled_prior = prior / (units[:, :, None] * units[:, None, :])
-    cov = scaled_prior[:, None] - np.matmul(white.swapaxes(2, 3), white)
-    cov[..., np.arange(m), np.arange(m)] += SINGULAR
+    mean = np.einsum("krnp,kn->krp", white, process.whitened)
+    cov = _prior(process.kernel, entries, units, places) - np.matmul(white.swapaxes(2, 3), white)
+    reduction, unconverged, dropped = _reduction(surrogate, entries, minimizers, units, mean, cov)
+    return ConditionedProcess(process, places, entries, units, white, dual, reduction, unconverged, dropped)
 
-    reduction, unconverged, dropped = _reduction(surrogate, constraints, minimizers, units, mean, cov)
-    return ConditionedProcess(process, minimizers, constraints, units, white, dual, reduction, unconverged, dropped)
+
+def _prior(kernel: Kernel, entries: Entries, units: Array, places: Array) -> Array:
+    """Prior covariance of the entries of each minimizer, in their units: (K, r, p, p)."""
+    draws, count, axes = places.shape
+    d, m, q = entries.dimensions, entries.derivatives, len(entries.rivals)
+    out = np.empty((draws, count, m + 1 + q, m + 1 + q))
+    kinds: list[tuple[int, ...]] = [(i,) for i in range(d)] + [(i, i) for i in range(d)]
+    if entries.off_diagonal:
+        kinds += [(int(i), int(j)) for i, j in zip(*entries.pairs, strict=True)]
+    origin = Probes.of(np.zeros((1, axes)), [*kinds, ()])
+    scale = units[:, :, None] * units[:, None, :]
+    out[:, :, : m + 1, : m + 1] = (covariance(kernel, origin, origin) / scale[:, : m + 1, : m + 1])[:, None]
+    if q:
+        with_rivals = entry_covariance(kernel, entries, units, places, entries.rivals)
+        out[:, :, m + 1 :, :] = with_rivals / units[:, None, m + 1 :, None]
+        out[:, :, :, m + 1 :] = out[:, :, m + 1 :, :].swapaxes(2, 3)
+    return out
 
 
 def _reduction(
-    surrogate: Surrogate, constraints: Constraints, minimizers: Array, units: Array, mean: Array, cov: Array
+    surrogate: Surrogate, entries: Entries, minimizers: Array, units: Array, mean: Array, cov: Array
 ) -> tuple[Array, int, int]:
     """B of each minimizer, with how many EP runs did not converge and how many sites were dropped.
 
-    Equalities E: P = (cov_EE)^-1, padded with zeros. Then c | E has mean G mean and covariance S = G cov with G = I - cov P, and the
-    sites' precisions T give  B = P + G^T T^1/2 (I + T^1/2 S T^1/2)^-1 T^1/2 G.
+    The constraints are c = M e. Equalities E among them: P = (cov_EE)^-1, padded with zeros. Then c | E has mean G mean and
+    covariance S = G cov with G = I - cov P, and the sites' precisions T give
+        B = M^T (P + G^T T^1/2 (I + T^1/2 S T^1/2)^-1 T^1/2 G) M.
     """
-    draws, count, m = mean.shape
-    equal, one_sided, sign = (a.reshape(draws * count, m) for a in constraints.kinds(minimizers))
-    mean, cov = mean.reshape(draws * count, m), cov.reshape(draws * count, m, m)
+    draws, count, p = mean.shape
+    # Rows of M scaled like the entries; only value entries are combined, and these have one unit.
+    combinations = entries.combinations
+    mean = mean.reshape(draws * count, p) @ combinations.T
+    cov = combinations @ cov.reshape(draws * count, p, p) @ combinations.T
+    m = len(combinations)
+    equal, one_sided, sign = (a.reshape(draws * count, m) for a in entries.kinds(minimizers))
     eye = np.eye(m)
-    padded = np.where(equal[:, :, None] & equal[:, None, :], cov, eye)
-    inverse = np.where(equal[:, :, None] & equal[:, None, :], np.linalg.inv(padded), 0.0)
+    cov = cov + SINGULAR * eye
+    both = equal[:, :, None] & equal[:, None, :]
+    inverse = np.where(both, np.linalg.inv(np.where(both, cov, eye)), 0.0)
     project = eye - np.matmul(cov, inverse)
     given_mean = np.einsum("jab,jb->ja", project, mean)
     given_cov = np.matmul(project, cov)
     given_cov = 0.5 * (given_cov + given_cov.swapaxes(1, 2))
 
     bound, softness = np.zeros((draws * count, m)), np.zeros((draws * count, m))
-    if constraints.below_best:
-        bound[:, -1] = np.repeat(surrogate.best_value / units[:, -1], count)
+    if entries.below_best:
+        bound[:, -1] = np.repeat(-surrogate.best_value / units[:, -1], count)
         softness[:, -1] = np.repeat(surrogate.noise / units[:, -1] ** 2, count)
     flipped_cov = sign[:, :, None] * given_cov * sign[:, None, :]
     constrained = constrain_above_zero(sign * (given_mean - bound), flipped_cov, one_sided, softness)
@@ -176,40 +231,40 @@ def _reduction(
     middle = eye + root[:, :, None] * flipped_cov * root[:, None, :]
     signed_project = (root * sign)[:, :, None] * project
     reduction = inverse + np.matmul(signed_project.swapaxes(1, 2), np.linalg.solve(middle, signed_project))
-    reduction = 0.5 * (reduction + reduction.swapaxes(1, 2))
-    return reduction.reshape(draws, count, m, m), int((~constrained.converged).sum()), constrained.dropped
+    reduction = combinations.T @ (0.5 * (reduction + reduction.swapaxes(1, 2))) @ combinations
+    return reduction.reshape(draws, count, p, p), int((~constrained.converged).sum()), constrained.dropped
 
 
-def constraint_covariance(kernel: Kernel, constraints: Constraints, units: Array, x: Array, z: Array) -> Array:
-    """Prior covariance of f(z) with the constraint entries at x, in their units.
+def entry_covariance(kernel: Kernel, entries: Entries, units: Array, x: Array, z: Array) -> Array:
+    """Prior covariance of f(z) with the entries of minimizers at x, in their units.
 
-    x: (K, r, D), z: (C, D) -> (K, r, C, m). With w = (z - x)/l^2:
-        gradients -2 phi' w_i;  diagonal 4 phi'' w_i^2 + 2 phi'/l_i^2;  mixed 4 phi'' w_i w_j;  value phi;   times A.
+    x: (K, r, D), z: (C, D) -> (K, r, C, p). With w = (z - x)/l^2:
+        gradients -2 phi' w_i;  diagonal 4 phi'' w_i^2 + 2 phi'/l_i^2;  mixed 4 phi'' w_i w_j;  values phi;   times A.
     """
-    d = constraints.dimensions
+    d = entries.dimensions
     inverse = (kernel.lengthscales**-2)[:, None, None, :]
     difference = z[None, None] - x[:, :, None, :]
     w = difference * inverse
     u = np.einsum("krci,krci->krc", difference, w)
     phi, first, second = (kernel.variance[:, None, None] * p for p in kernel.family.profile(u, 2))
     wx = w[..., :d]
-    entries = [
+    parts = [
         -2.0 * first[..., None] * wx,
         4.0 * second[..., None] * wx**2 + 2.0 * first[..., None] * inverse[..., :d],
     ]
-    if constraints.off_diagonal:
-        rows, columns = constraints.pairs
-        entries.append(4.0 * second[..., None] * wx[..., rows] * wx[..., columns])
-    if constraints.below_best:
-        entries.append(phi[..., None] + kernel.constant)
-    return np.concatenate(entries, axis=-1) / units[:, None, None, :]
+    if entries.off_diagonal:
+        rows, columns = entries.pairs
+        parts.append(4.0 * second[..., None] * wx[..., rows] * wx[..., columns])
+    parts.append(phi[..., None] + kernel.constant)
+    if len(entries.rivals):
+        rivals = kernel.values(z, entries.rivals)[:, None]
+        parts.append(np.broadcast_to(rivals, (*u.shape, len(entries.rivals))))
+    return np.concatenate(parts, axis=-1) / units[:, None, None, :]
 
 
-def constraint_covariance_gradient(
-    kernel: Kernel, constraints: Constraints, units: Array, x: Array, z: Array, weight: Array
-) -> Array:
-    """d/dz of sum_m weight_m * constraint_covariance_m, with weight (K, r, C, m) held fixed: (K, r, C, D)."""
-    d = constraints.dimensions
+def entry_covariance_gradient(kernel: Kernel, entries: Entries, units: Array, x: Array, z: Array, weight: Array) -> Array:
+    """d/dz of sum_kre weight_e * entry_covariance_e, with weight (K, r, C, p) held fixed: (C, D)."""
+    d = entries.dimensions
     inverse = (kernel.lengthscales**-2)[:, None, None, :]
     difference = z[None, None] - x[:, :, None, :]
     w = difference * inverse
@@ -217,23 +272,26 @@ def constraint_covariance_gradient(
     _, first, second, third = (kernel.variance[:, None, None, None] * p[..., None] for p in kernel.family.profile(u, 3))
     wx, inverse_x = w[..., :d], inverse[..., :d]
     b = weight / units[:, None, None, :]
-    slope, curve = b[..., :d], b[..., d : 2 * d]
+    slope, curve, value = b[..., :d], b[..., d : 2 * d], b[..., entries.derivatives, None]
 
     def dot(p: Array, q: Array) -> Array:
         return np.einsum("krci,krci->krc", p, np.broadcast_to(q, p.shape))[..., None]
 
     along_w = -4.0 * second * dot(slope, wx) + 8.0 * third * dot(curve, wx**2) + 4.0 * second * dot(curve, inverse_x)
-    gradient = along_w * w
-    gradient[..., :d] += -2.0 * first * slope * inverse_x + 8.0 * second * curve * wx * inverse_x
-    position = 2 * d
-    if constraints.off_diagonal:
-        rows, columns = constraints.pairs
-        mixed = b[..., position : position + len(rows)]
-        position += len(rows)
-        gradient += 8.0 * third * dot(mixed, wx[..., rows] * wx[..., columns]) * w
+    along_w += 2.0 * first * value
+    per_axis = -2.0 * first * slope * inverse_x + 8.0 * second * curve * wx * inverse_x
+    if entries.off_diagonal:
+        rows, columns = entries.pairs
+        mixed = b[..., 2 * d : entries.derivatives]
+        along_w += 8.0 * third * dot(mixed, wx[..., rows] * wx[..., columns])
         for p, (i, j) in enumerate(zip(rows, columns, strict=True)):
-            gradient[..., i] += 4.0 * second[..., 0] * mixed[..., p] * wx[..., j] * inverse_x[..., i]
-            gradient[..., j] += 4.0 * second[..., 0] * mixed[..., p] * wx[..., i] * inverse_x[..., j]
-    if constraints.below_best:
-        gradient += 2.0 * first * b[..., position:] * w
-    return gradient
+            per_axis[..., i] += 4.0 * second[..., 0] * mixed[..., p] * wx[..., j] * inverse_x[..., i]
+            per_axis[..., j] += 4.0 * second[..., 0] * mixed[..., p] * wx[..., i] * inverse_x[..., j]
+    gradient = along_w * w
+    gradient[..., :d] += per_axis
+    total = gradient.sum(axis=(0, 1))
+    if len(entries.rivals):
+        _, slopes = kernel.values_and_slopes(z, entries.rivals)
+        slopes *= b[..., entries.derivatives + 1 :].sum(axis=1)
+        total += contract_slopes(kernel, z, entries.rivals, slopes).sum(axis=0)
+    return total

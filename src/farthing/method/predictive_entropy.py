@@ -11,11 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from farthing.method.minimizers import (
-    ConditionedProcess,
-    constraint_covariance,
-    constraint_covariance_gradient,
-)
+from farthing.method.minimizers import ConditionedProcess, entry_covariance, entry_covariance_gradient
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.gaussian_process import JITTER, contract_slopes
 from farthing.numerics.kernels import Array
@@ -44,13 +40,13 @@ class InformationGain:
         """Information gain (C,) and its gradient (C, D).
 
         With beta = C^-1 k(X, z): dv = -2 beta . dk;  with b = B kappa: d(kappa^T B kappa) = 2 b . d kappa, where
-        d kappa = d(prior covariance) - (C^-1 cov(X, c))^T dk. All that meets dk is gathered into one vector for each k and z.
+        d kappa = d(prior covariance) - (C^-1 cov(X, e))^T dk. All that meets dk is gathered into one vector for each k and z.
         """
         c = self.conditioned
         kernel, x = c.process.kernel, c.process.probes.points
         value, (slope, white, variance, reduced, pulled) = self._gain(points)
         before, after = 1.0 / (variance + self.noise[:, None]), 1.0 / reduced
-        share = 0.5 * self.weights[:, None, None] / c.minimizers.shape[1]
+        share = 0.5 * self.weights[:, None, None] / c.places.shape[1]
         # d DeltaH = share * (before * dv - after * (dv - dreduction)), summed over k and r.
         on_variance = (share * (before[:, None] - after)).sum(axis=1)
         on_reduction = share * after
@@ -61,8 +57,7 @@ class InformationGain:
             c.dual.transpose(0, 1, 3, 2).reshape(len(weight), -1, len(x)),
         )
         gradient = contract_slopes(kernel, points, x, slope * gathered).sum(axis=0)
-        z = self._minimizer_points(points.shape[1])
-        gradient += constraint_covariance_gradient(kernel, c.constraints, c.units, z, points, weight).sum(axis=(0, 1))
+        gradient += entry_covariance_gradient(kernel, c.entries, c.units, c.places, points, weight)
         return value, gradient
 
     def _gain(self, points: Array) -> tuple[Array, tuple[Array, Array, Array, Array, Array]]:
@@ -73,18 +68,12 @@ class InformationGain:
         white = c.process.whiten(cross)
         prior = kernel.prior_variance[:, None]
         variance = np.maximum(prior - np.einsum("kcn,kcn->kc", white, white), 0.0)
-        z = self._minimizer_points(points.shape[1])
-        kappa = constraint_covariance(kernel, c.constraints, c.units, z, points)
+        kappa = entry_covariance(kernel, c.entries, c.units, c.places, points)
         kappa -= np.matmul(white[:, None], c.white)
         pulled = np.matmul(kappa, c.reduction)
-        reduction = np.maximum(np.einsum("krcm,krcm->krc", kappa, pulled), 0.0)
+        reduction = np.maximum(np.einsum("krcp,krcp->krc", kappa, pulled), 0.0)
         noise = self.noise[:, None, None]
         reduced = np.maximum(variance[:, None] - reduction, 0.0) + noise
         gain = 0.5 * np.log((variance[:, None] + noise) / reduced)
         value = np.einsum("k,krc->c", self.weights, np.maximum(gain, 0.0)) / gain.shape[1]
         return value, (slope, white, variance, reduced, pulled)
-
-    def _minimizer_points(self, axes: int) -> Array:
-        """The minimizers with s = 0: (K, r, D)."""
-        x = self.conditioned.minimizers
-        return np.concatenate([x, np.zeros((*x.shape[:2], axes - x.shape[2]))], axis=2)

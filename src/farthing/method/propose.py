@@ -10,7 +10,7 @@ from farthing.method import improvement
 from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize, sobol
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.local_minima import LocalMinima, find_local_minima
-from farthing.method.minimizers import condition_on_minimizers, draw_minimizers
+from farthing.method.minimizers import choose_rivals, condition_on_minimizers, draw_minimizers
 from farthing.method.overhead import Price, fit_overhead
 from farthing.method.predictive_entropy import InformationGain
 from farthing.method.recommend import recommend
@@ -88,7 +88,8 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
         support = SAMPLERS[situation.method.support](surrogate, minima, settings.support_points, rng)
         minimizers = draw_minimizers(surrogate, support, settings.minimizers, rng)
         process = surrogate.pretending(history.avoided).process
-        conditioned = condition_on_minimizers(surrogate, process, minimizers, situation.method)
+        rivals = choose_rivals(surrogate, minima.x, minimizers, situation.method.rivals)
+        conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, situation.method)
         gain = InformationGain.of(surrogate, conditioned, settings.tolerance)
         acquisition = _information_rate(gain, price if situation.method.priced else None)
     else:

@@ -20,7 +20,7 @@ from farthing.space import ON_A_FACE
 
 Sampler = Callable[[Surrogate, LocalMinima, int, np.random.Generator], Array]
 
-UNIFORM_SHARE = 0.05
+UNIFORM_SHARE = 0.2
 """Of the WLH points, those drawn uniformly, so that no place is impossible."""
 
 WIDEST = 0.5
