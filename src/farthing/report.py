@@ -24,7 +24,9 @@ def params_in_words(params: Mapping[str, float]) -> str:
 
 
 def spend_by_fidelity(history: History, levels: int = 4) -> list[tuple[str, int, float]]:
-    """(range of the fidelity, evaluations, cost) over equal parts of the fidelity's scale, dearest first; one row where there is none."""
+    """(range of the fidelity, evaluations, cost) over equal parts of the fidelity's scale, dearest first; one row where
+    there is none.
+    """
     done = [t for t in history.trials if t.state == COMPLETE]
     space = history.space
     if space.fidelity is None:

@@ -1,6 +1,7 @@
 """The axes of a problem, and the way between the user's units and the unit cube.
 
-Everything inside farthing works on unit points x in [0, 1]^d and a unit fidelity s in [0, 1], where s = 0 is the full, true objective
+Everything inside farthing works on unit points x in [0, 1]^d and a unit fidelity s in [0, 1], where s = 0 is the full, true
+objective
 and s = 1 the cheapest one.
 """
 
@@ -123,10 +124,9 @@ def _to_unit(values: Array, start: float, end: float, log: bool) -> Array:
 
 
 def _from_unit(unit: Array, start: float, end: float, log: bool) -> Array:
-    if log:
-        values = np.exp(math.log(start) + unit * (math.log(end) - math.log(start)))
-    else:
-        values = start + unit * (end - start)
+    first, last = (math.log(start), math.log(end)) if log else (start, end)
+    values = first + unit * (last - first)
+    values = np.exp(values) if log else values
     return np.asarray(np.clip(values, min(start, end), max(start, end)))
 
 

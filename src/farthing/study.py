@@ -31,7 +31,8 @@ MAX_FAILURES = 5
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found. x, fun, fun_std: the recommended parameters, the objective expected there at full fidelity, its uncertainty.
+    """What a run found. x, fun, fun_std: the recommended parameters, the objective expected there at full fidelity, its
+    uncertainty.
 
     cost: of all evaluations; overhead: seconds of thinking; nfev: evaluations; message: why the run ended; study: to go on with.
     """
@@ -106,6 +107,7 @@ class Study:
             if not len(history):
                 raise NothingToReport("nothing was evaluated yet; tell() or add() at least one result first")
             beliefs = self._believe(self._situation(history, 0.0))
+            assert beliefs is not None
             return recommend(history, beliefs.surrogate, beliefs.minima)
 
     # Ask and tell -----------------------------------------------------------------------------------------------------------
@@ -243,8 +245,9 @@ class Study:
                     failures += 1
                     finished = self.fail(trial, outcome.reason or "", outcome.seconds)
                     if failures == MAX_FAILURES:
+                        first_line = (outcome.reason or "").partition("\n")[0]
                         raise ObjectiveFailed(
-                            f"the objective failed {failures} times in a row, last at {trial.kwargs}: {(outcome.reason or '').splitlines()[0]}"
+                            f"the objective failed {failures} times in a row, last at {trial.kwargs}: {first_line}"
                         ) from outcome.error
                 if callback is not None and callback(self, finished) is True:
                     return "ended by the callback"

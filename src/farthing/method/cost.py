@@ -48,7 +48,8 @@ class Trend:
     @classmethod
     def of(cls, parameters: Array, dimensions: int, fidelity: Fidelity | None) -> Trend:
         """parameters: (floor, work, log power, slopes...)."""
-        return cls(fidelity, *(float(p) for p in parameters[:3]), parameters[3 : 3 + dimensions])
+        floor, work, log_power = (float(p) for p in parameters[:3])
+        return cls(fidelity, floor, work, log_power, parameters[3 : 3 + dimensions])
 
     def __call__(self, z: Array) -> Array:
         """Log cost at points (m, D): (m,)."""
@@ -107,7 +108,8 @@ class CostModel:
 def fit_cost(history: History, growth: float, previous: CostModel | None = None) -> CostModel:
     """The cost model after the observations of a history; with no cost known, what the priors expect.
 
-    Parameters are fitted at scheduled numbers of observations, each `growth` times the last, and kept between; `previous` saves work
+    Parameters are fitted at scheduled numbers of observations, each `growth` times the last, and kept between; `previous`
+    saves work
     and changes nothing.
     """
     points, costs = history.costs

@@ -27,7 +27,9 @@ class LocalMinima:
 
 
 def find_local_minima(surrogate: Surrogate, rng: np.random.Generator) -> LocalMinima:
-    """Descend the mixture's mean from the best places evaluated (at any fidelity) and the best of a random sample, all in one batch."""
+    """Descend the mixture's mean from the best places evaluated (at any fidelity) and the best of a random sample, all in
+    one batch.
+    """
     d = surrogate.dimensions
     evaluated = np.unique(surrogate.process.probes.points[:, :d], axis=0)
     places = np.concatenate([evaluated, rng.random((SCREENED, d))])

@@ -117,7 +117,9 @@ class Entries:
         return np.concatenate([derivatives, values], axis=1)
 
     def kinds(self, x: Array) -> tuple[Mask, Mask, Array]:
-        """For minimizers x (K, r, d): which constraints are equalities, which one-sided, and the sign that makes them >= 0: (K, r, m)."""
+        """For minimizers x (K, r, d): which constraints are equalities, which one-sided, and the sign that makes them >= 0:
+        (K, r, m).
+        """
         lower, upper = x < ON_A_FACE, x > 1.0 - ON_A_FACE
         interior = ~(lower | upper)
         never = np.zeros(x.shape, dtype=bool)
@@ -157,7 +159,9 @@ class ConditionedProcess:
 def condition_on_minimizers(
     surrogate: Surrogate, process: GaussianProcess, minimizers: Array, rivals: Array, method: PES
 ) -> ConditionedProcess:
-    """Condition `process` (the surrogate's, perhaps with pending points) on each of the minimizers (K, r, d), with rivals (Q, d)."""
+    """Condition `process` (the surrogate's, perhaps with pending points) on each of the minimizers (K, r, d), with rivals
+    (Q, d).
+    """
     draws, count, d = minimizers.shape
     below_best = method.below_best and not surrogate.with_fidelity
     entries = Entries(d, method.off_diagonal, below_best, surrogate.at_full_fidelity(rivals))
@@ -210,7 +214,9 @@ def _reduction(
     mean = mean.reshape(draws * count, p) @ combinations.T
     cov = combinations @ cov.reshape(draws * count, p, p) @ combinations.T
     m = len(combinations)
-    equal, one_sided, sign = (a.reshape(draws * count, m) for a in entries.kinds(minimizers))
+    shape = draws * count, m
+    equalities, inequalities, signs = entries.kinds(minimizers)
+    equal, one_sided, sign = equalities.reshape(shape), inequalities.reshape(shape), signs.reshape(shape)
     eye = np.eye(m)
     cov = cov + SINGULAR * eye
     both = equal[:, :, None] & equal[:, None, :]

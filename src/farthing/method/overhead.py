@@ -2,7 +2,8 @@
 
     overhead(n) = theta_0 + theta_1 n^theta_2 + N(0, theta_3^2)   seconds, at step n
 
-with independent Gamma priors, the most probable theta given the overheads recorded so far. Every further evaluation will need its own
+with independent Gamma priors, the most probable theta given the overheads recorded so far. Every further evaluation will
+need its own
 step of thinking, so what counts is the mean overhead over the steps that the remaining budget allows.
 """
 
@@ -71,7 +72,8 @@ def fit_overhead(steps: Array, seconds: Array) -> Overhead:
 class Price:
     """What an evaluation costs all in all: its own cost plus the mean overhead of the steps to come.
 
-    thresholds: (N,) falling; with evaluations of at most thresholds[N-1] there are N more steps. means: (N,) mean overhead over them,
+    thresholds: (N,) falling; with evaluations of at most thresholds[N-1] there are N more steps. means: (N,) mean overhead
+    over them,
     in units of cost.
     """
 
@@ -86,8 +88,8 @@ class Price:
         N steps fit into B when  sum_{j=1..N} (overhead(step + j) + c) <= B,  that is  c <= (B - sum overhead) / N.
         """
         longest = LONGEST if remaining is not None else max(step, 1)
-        total = np.cumsum(rate * overhead(step + np.arange(1, longest + 1)))
-        counts = np.arange(1, longest + 1)
+        counts = np.arange(1.0, longest + 1.0)
+        total = np.cumsum(rate * overhead(step + counts))
         if remaining is None:
             return cls(cost, np.array([np.inf]), total[-1:] / longest)
         thresholds = (remaining - total) / counts

@@ -27,7 +27,9 @@ class InformationGain:
 
     @classmethod
     def of(cls, surrogate: Surrogate, conditioned: ConditionedProcess, tolerance: float) -> InformationGain:
-        """The gain for observations with the surrogate's inferred noise; differences below `tolerance` (user's units) count as noise."""
+        """The gain for observations with the surrogate's inferred noise; differences below `tolerance` (user's units) count
+        as noise.
+        """
         indifference = surrogate.standardization.apply_noise(np.array(tolerance))
         prior = conditioned.process.kernel.prior_variance
         return cls(conditioned, surrogate.weights, surrogate.noise + indifference + JITTER * prior)

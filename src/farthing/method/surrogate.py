@@ -1,6 +1,7 @@
 """The surrogate: a weighted mixture of Gaussian processes, one for each hyperparameter draw (paper §2.1).
 
-Draws are moved by a Markov chain only now and then. Between moves a new observation is appended to every process, in O(n^2), and the
+Draws are moved by a Markov chain only now and then. Between moves a new observation is appended to every process, in O(n^2),
+and the
 draws are weighted by how well they foresaw it; they are resampled and moved when their effective number has halved, or when the
 observations have grown by `Settings.growth`. The rule depends on recorded data alone.
 """
@@ -25,7 +26,8 @@ class Surrogate:
     """What is believed of the objective after the observations of a history.
 
     process: K Gaussian processes over D axes, in standardized values; weights: (K,), sum 1; noise: (K,) inferred noise variances;
-    best_value: the lowest value observed, standardized;     dimensions: d, the axes of x (D is one more where s is an axis); carried: for the next step.
+    best_value: the lowest value observed, standardized;     dimensions: d, the axes of x (D is one more where s is an axis);
+    carried: for the next step.
     """
 
     process: GaussianProcess

@@ -1,6 +1,7 @@
 """Minimization in a box from many starts at once.
 
-Every start runs its own projected L-BFGS, and all of them ask for values and gradients in one batch. A start that has converged leaves
+Every start runs its own projected L-BFGS, and all of them ask for values and gradients in one batch. A start that has
+converged leaves
 the batch, so that late iterations cost little.
 """
 

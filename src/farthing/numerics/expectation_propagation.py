@@ -1,6 +1,7 @@
 """A Gaussian under one-sided constraints, by expectation propagation (Minka 2001).
 
-Each constraint "h_i >= 0" (softly: "h_i + N(0, softness_i) >= 0") is replaced by a Gaussian site exp(-t_i h_i^2 / 2 + b_i h_i) whose
+Each constraint "h_i >= 0" (softly: "h_i + N(0, softness_i) >= 0") is replaced by a Gaussian site exp(-t_i h_i^2 / 2 + b_i
+h_i) whose
 parameters make the marginal of h_i have the moments it has under the true constraint and all the other sites.
 """
 
@@ -70,11 +71,10 @@ def constrain_above_zero(
     All sites are updated together, in natural parameters, damped, more strongly the longer it takes; a Gaussian is done when no
     site's precision or pull moves by more than `tolerance` in units of the marginal. With no active site the input comes back.
     """
-    count, q = mean.shape
     softness = np.broadcast_to(softness, mean.shape)
     precision, pull = np.zeros_like(mean), np.zeros_like(mean)
     alive = active & (np.diagonal(covariance, axis1=1, axis2=2) > 0.0)
-    settled = ~alive.any(axis=1)
+    settled: Mask = np.logical_not(alive.any(axis=1))
     dropped = 0
     post_mean, post_cov = mean.copy(), covariance.copy()
     used = 0
@@ -111,7 +111,9 @@ def constrain_above_zero(
 
 
 def _combine(mean: Array, covariance: Array, precision: Array, pull: Array) -> tuple[Array, Array]:
-    """The Gaussian times its sites: with T = diag(precision), S = T^1/2: cov' = C - C S (I + S C S)^-1 S C; mean' = cov' (C^-1 mean + pull)."""
+    """The Gaussian times its sites: with T = diag(precision), S = T^1/2: cov' = C - C S (I + S C S)^-1 S C; mean' = cov'
+    (C^-1 mean + pull).
+    """
     root = np.sqrt(precision)
     middle = root[:, :, None] * covariance * root[:, None, :]
     middle[:, np.arange(mean.shape[1]), np.arange(mean.shape[1])] += 1.0

@@ -99,7 +99,9 @@ class GaussianProcess:
         return mean, np.maximum(variance, 0.0)
 
     def mean_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """Posterior mean of the value at each point and its gradient in the point: (K, m) and (K, m, D). Value observations only."""
+        """Posterior mean of the value at each point and its gradient in the point: (K, m) and (K, m, D). Value observations
+        only.
+        """
         value, slope = self.kernel.values_and_slopes(points, self.probes.points)
         mean = np.einsum("kmn,kn->km", value, self.dual)
         slope *= self.dual[:, None, :]

@@ -101,7 +101,8 @@ def family(name: str) -> Family:
 class Kernel:
     """K kernels of one family over the same D axes.
 
-    variance: (K,), lengthscales: (K, D), constant: the variance B of the constant mean, which values share and derivatives do not see.
+    variance: (K,), lengthscales: (K, D), constant: the variance B of the constant mean, which values share and derivatives
+    do not see.
     """
 
     family: Family
@@ -187,7 +188,8 @@ def covariance(kernel: Kernel, a: Probes, b: Probes) -> Array:
     """Covariance between every probe of a and every probe of b: (K, m, n).
 
     With p derivatives in the first argument and q in the second, m = p + q slots in all, it is
-        (-1)^q A sum over partial matchings of the slots of  2^(m-r) phi^(m-r)(u) * prod_{unmatched} w * prod_{r pairs} delta_ij / l_i^2.
+        (-1)^q A sum over partial matchings of the slots of  2^(m-r) phi^(m-r)(u) * prod_{unmatched} w * prod_{r pairs}
+        delta_ij / l_i^2.
     """
     return _by_orders(kernel, a, b, None)
 
