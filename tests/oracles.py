@@ -218,3 +218,29 @@ def distribution_p_value(chains: Array, cdf: Callable[[Array], Array]) -> float:
     sizes = [effective_size(levels)] + [effective_size((levels < quartile).astype(float)) for quartile in (0.25, 0.5, 0.75)]
     distance = stats.kstest(levels.ravel(), "uniform").statistic
     return float(stats.kstwo.sf(distance, max(int(min(sizes)), 2)))
+
+
+# Information --------------------------------------------------------------------------------------------------------------
+
+
+def mutual_information_with_argmin(
+    mean: Array, cov: Array, places: int, noise: float, rng: np.random.Generator, draws: int = 100_000, bins: int = 24
+) -> Array:
+    """Mutual information, in nats, between argmin over the first `places` values and a noisy observation of each later one.
+
+    Joint draws of N(mean, cov); observations in equally likely bins; the plug-in estimate less its first-order (Miller-Madow) bias.
+    """
+    lower = np.linalg.cholesky(cov + 1e-9 * np.eye(len(cov)))
+    f = mean + rng.standard_normal((draws, len(mean))) @ lower.T
+    minimizer = f[:, :places].argmin(axis=1)
+    out = []
+    for column in f[:, places:].T:
+        y = column + np.sqrt(noise) * rng.standard_normal(draws)
+        edges = np.quantile(y, np.linspace(0.0, 1.0, bins + 1)[1:-1])
+        table = np.bincount(minimizer * bins + np.searchsorted(edges, y), minlength=places * bins).reshape(places, bins) / draws
+        rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
+        seen = table > 0.0
+        information = (table[seen] * np.log(table[seen] / (rows * columns)[seen])).sum()
+        bias = (seen.sum() - (rows > 0.0).sum() - (columns > 0.0).sum() + 1) / (2.0 * draws)
+        out.append(information - bias)
+    return np.array(out)

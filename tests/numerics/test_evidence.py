@@ -11,8 +11,6 @@ from farthing.numerics.kernels import Kernel, Probes, family
 
 HYPERPARAMETERS = np.log(np.array([[1.7, 0.31, 0.83, 0.02], [0.4, 0.57, 0.23, 0.3], [9.0, 2.5, 0.11, 1e-3]]))
 FAMILIES = pytest.mark.parametrize("name", ["matern52", "matern32", "squared_exponential"])
-MISPLACED = pytest.mark.xfail(strict=True, reason="known noise is added in the packed diagonal's order, not the observations'")
-OVERFLOW = pytest.mark.xfail(strict=True, reason="overflow warns and gives NaN instead of -inf")
 # LAPACK packs odd and even sizes differently.
 SIZES = pytest.mark.parametrize("n", [1, 2, 7, 8])
 
@@ -32,7 +30,7 @@ def process_of(evidence: Evidence, vectors: np.ndarray):
 @FAMILIES
 @pytest.mark.parametrize(
     ("n", "known"),
-    [(1, 0.2), (2, 0.0), (7, 0.0), (8, 0.0), pytest.param(7, 0.2, marks=MISPLACED), pytest.param(8, 0.2, marks=MISPLACED)],
+    [(1, 0.2), (2, 0.0), (7, 0.0), (8, 0.0), (7, 0.2), (8, 0.2)],
 )
 def test_evidence_and_gradient_are_those_of_the_gaussian_process(name, n, known):
     """An entry packed in the wrong place, off-diagonal entries counted once, noise put on another observation."""
@@ -56,7 +54,7 @@ def test_gradient_matches_differences(name, n):
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("known", [0.0, pytest.param(0.2, marks=MISPLACED)])
+@pytest.mark.parametrize("known", [0.0, 0.2])
 def test_evidence_is_the_density_of_the_values(known):
     evidence = evidence_of("matern52", 7, known)
     amplitude, ell, noise = 1.7, np.array([0.31, 0.83]), 0.02
@@ -88,9 +86,7 @@ HUGE_NOISE = [0.0, 0.0, 0.0, 800.0]
 TINY_LENGTHSCALE = [0.0, -400.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    "hopeless", [NOTHING, *[pytest.param(far, marks=OVERFLOW) for far in (HUGE_AMPLITUDE, HUGE_NOISE, TINY_LENGTHSCALE)]]
-)
+@pytest.mark.parametrize("hopeless", [NOTHING, HUGE_AMPLITUDE, HUGE_NOISE, TINY_LENGTHSCALE])
 def test_hopeless_hyperparameters_have_no_density_and_spoil_no_others(hopeless):
     """An exception, warning or NaN where a sampler's step went too far: -inf sends it back."""
     full = evidence_of("matern52", 7)

@@ -1,16 +1,11 @@
 """One-sided constraints: truncated-normal moments in one dimension, quadrature in two, rejection sampling in five."""
 
-import mpmath as mp
 import numpy as np
 import pytest
 from oracles import orthant_moments, rejection_draws, truncated_moments
 from scipy import stats
 
-from farthing.numerics.expectation_propagation import Constrained, constrain_above_zero, hazard, truncate_above_zero
-
-CANCELLATION = pytest.mark.xfail(strict=True, reason="1 - h(h+a) from logs has no digits left between 100 and 1000 sd")
-IMPROPER = pytest.mark.xfail(strict=True, reason="a cavity lost to cancellation keeps its site, and counts as converged")
-OVERFLOW = pytest.mark.xfail(strict=True, reason="a variance rounded to 0 becomes 1e-300, whose site overflows")
+from farthing.numerics.expectation_propagation import Constrained, constrain_above_zero, truncate_above_zero
 
 # What a site is built from: five digits of each moment, however deep the tail.
 DIGITS = 1e-5
@@ -33,9 +28,7 @@ def test_truncation_is_the_truncated_normal(a):
     assert float(variance) == pytest.approx(float(expected[1]), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "a", [-20.0, -40.0, *[pytest.param(far, marks=CANCELLATION) for far in (-150.0, -300.0, -600.0, -1e3)], -1001.0, -1e4, -1e5]
-)
+@pytest.mark.parametrize("a", [-20.0, -40.0, -150.0, -300.0, -600.0, -1e3, -1001.0, -1e4, -1e5])
 def test_truncation_keeps_its_digits_in_the_tail(a):
     """0/0 beyond 38 sd, and cancellation long after that."""
     mean, variance = truncate_above_zero(np.array(2.0 * a), np.array(4.0))
@@ -51,19 +44,17 @@ def test_soft_truncation_matches_quadrature(mean, variance, softness):
     np.testing.assert_allclose(found, truncated_moments(mean, variance, softness), rtol=1e-9)
 
 
-def test_hazard_in_the_tails():
-    a = np.array([5.0, 0.0, -5.0, -38.0, -40.0])
-    exact = [float(mp.npdf(x) / mp.ncdf(x)) for x in a]
-    np.testing.assert_allclose(hazard(a), exact, rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("mean", "softness"),
     [
-        *[(0.7, 0.0), (-1.0, 0.0), (-8.0, 0.0), (-40.0, 0.0), (-1.0, 0.3)],
-        pytest.param(-300.0, 0.0, marks=CANCELLATION),
-        pytest.param(-1e3, 0.0, marks=CANCELLATION),
-        pytest.param(-1e5, 0.0, marks=IMPROPER),
+        (0.7, 0.0),
+        (-1.0, 0.0),
+        (-8.0, 0.0),
+        (-40.0, 0.0),
+        (-1.0, 0.3),
+        (-300.0, 0.0),
+        (-1e3, 0.0),
+        (-1e5, 0.0),
     ],
 )
 def test_one_variable_is_exact(mean, softness):
@@ -156,9 +147,12 @@ def test_forty_sigma_with_correlation_stays_a_distribution(rho, mean):
 @pytest.mark.parametrize(
     ("mean", "gap"),
     [
-        *[((-1.0, -1.0), 1e-3), ((0.0, 0.0), 1e-6), ((1.0, 0.0), 1e-9), ((-1.0, 2.0), 1e-13)],
-        pytest.param((-1.0, -1.0), 1e-9, marks=OVERFLOW),
-        pytest.param((-40.0, 0.0), 1e-3, marks=OVERFLOW),
+        ((-1.0, -1.0), 1e-3),
+        ((0.0, 0.0), 1e-6),
+        ((1.0, 0.0), 1e-9),
+        ((-1.0, 2.0), 1e-13),
+        ((-1.0, -1.0), 1e-9),
+        ((-40.0, 0.0), 1e-3),
     ],
 )
 def test_constraints_that_almost_contradict_each_other_stay_finite(mean, gap):

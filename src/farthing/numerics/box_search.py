@@ -118,7 +118,9 @@ def _shorten(s: _Searches, rejected: NDArray[np.bool_], f_new: Array, predicted:
 
 def _new_direction(s: _Searches, which: NDArray[np.bool_], lower: Array, upper: Array, width: Array) -> None:
     """L-BFGS two-loop recursion for the searches in `which`, on the axes that are free to move."""
-    g = _projected(s.x, s.g, lower, upper)
+    # An axis a hair off its face counts as on it, and is sent there: else clipping would cancel every step.
+    near = 1e-8 * width
+    g = _projected(s.x, s.g, lower + near, upper - near)
     free = g != 0.0
     d = -g
     known = s.inverse > 0.0
@@ -137,5 +139,7 @@ def _new_direction(s: _Searches, which: NDArray[np.bool_], lower: Array, upper: 
     d = np.where(free, d, 0.0)
     uphill = np.einsum("mi,mi->m", d, g) >= 0.0
     d = np.where(uphill[:, None], -g * width**2 * scale[:, None], d)
+    to_face = np.where(s.x - lower < upper - s.x, lower, upper) - s.x
+    d = np.where((g == 0.0) & (s.g != 0.0), to_face, d)
     s.direction = np.where(which[:, None], d, s.direction)
     s.step = np.where(which, 1.0, s.step)

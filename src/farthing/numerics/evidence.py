@@ -83,13 +83,15 @@ class Evidence:
     def _one(self, vector: Array, values: Array, gradient: bool = False) -> tuple[float, Array | None, Array, Array, Array]:
         """Evidence, packed factor (None if there is none), phi, phi' and C^-1 y of one hyperparameter vector."""
         n = len(self.points)
-        _, _, diagonal = self._packing
-        variance, noise = np.exp(vector[0]), np.exp(vector[-1])
-        profile = self.family.profile(np.exp(-2.0 * vector[1:-1]) @ self._squared_differences, int(gradient))
-        matrix = variance * profile[0]
-        matrix += self.constant
-        matrix[diagonal] += noise + self.noise + JITTER * (variance + self.constant)
-        factor, info = lapack.dpftrf(n, matrix, uplo="L", overwrite_a=1)
+        rows, _, diagonal = self._packing
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance, noise = np.exp(vector[0]), np.exp(vector[-1])
+            profile = self.family.profile(np.exp(-2.0 * vector[1:-1]) @ self._squared_differences, int(gradient))
+            matrix = variance * profile[0]
+            matrix += self.constant
+            matrix[diagonal] += noise + self.noise[rows[diagonal]] + JITTER * (variance + self.constant)
+        # LAPACK factors NaN and infinity without complaint.
+        factor, info = lapack.dpftrf(n, matrix, uplo="L", overwrite_a=1) if np.isfinite(matrix).all() else (None, 1)
         if info != 0:
             return -np.inf, None, profile[0], profile[-1], values
         dual = lapack.dpftrs(n, factor, values[:, None], uplo="L")[0][:, 0]

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
+from scipy.special import erfcx
 
 from farthing.numerics.kernels import Array
 
 Mask = NDArray[np.bool_]
-
-_LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
 @dataclass(frozen=True)
@@ -36,25 +34,23 @@ class Constrained:
     dropped: int
 
 
-def hazard(a: Array) -> Array:
-    """pdf(a) / cdf(a) of the standard normal, in logs, so that a = -40 gives 40.02 and not 0/0."""
-    return np.exp(-0.5 * a * a - _LOG_SQRT_2PI - log_ndtr(a))
-
-
 def truncate_above_zero(mean: Array, variance: Array, softness: Array | float = 0.0) -> tuple[Array, Array]:
     """Moments of a Gaussian known to lie above zero, or to do so after noise of variance `softness` is added.
 
     With s^2 = variance + softness, a = mean/s and h = pdf(a)/cdf(a):
         mean' = mean + variance/s * h,   variance' = variance * (1 - variance/s^2 * h * (h + a))
-    Elementwise. In log densities, so a = -40 stays finite; beyond a = -1e3 the asymptotic 1 - h(h+a) = 1/a^2 is used.
+    Elementwise. h by the scaled erfc; below a = -30, where h + a and 1 - h(h + a) are all cancellation, their series in 1/a^2.
     """
     total = variance + softness
     sd = np.sqrt(total)
     a = mean / sd
-    far = a < -1e3
-    h = np.where(far, -a - 1.0 / np.where(far, a, 1.0), hazard(np.maximum(a, -1e3)))
-    shrink = np.where(far, 1.0 - 1.0 / np.where(far, a, 1.0) ** 2, h * (h + a))
-    return mean + variance / sd * h, variance * (1.0 - variance / total * np.clip(shrink, 0.0, 1.0))
+    far = a < -30.0
+    h = np.sqrt(2.0 / np.pi) / erfcx(-np.where(far, 0.0, a) / np.sqrt(2.0))
+    t = 1.0 / np.where(far, a, -30.0) ** 2
+    excess = np.where(far, -a * t * (1.0 - t * (2.0 - t * (10.0 - t * (74.0 - 706.0 * t)))), h + a)
+    left = np.where(far, t * (1.0 - t * (6.0 - t * (50.0 - t * (518.0 - 6354.0 * t)))), 1.0 - h * (h + a))
+    keep = softness / total
+    return mean * keep + variance / sd * excess, variance * (keep + variance / total * left)
 
 
 def constrain_above_zero(
@@ -77,20 +73,24 @@ def constrain_above_zero(
     settled: Mask = np.logical_not(alive.any(axis=1))
     dropped = 0
     post_mean, post_cov = mean.copy(), covariance.copy()
+    share = np.ones_like(mean)  # b of `_combine`
     used = 0
     while used < iterations and not settled.all():
         damping = 0.9 if used < 15 else 0.5 if used < 50 else 0.2
         used += 1
         j = np.flatnonzero(~settled)
-        variance = np.maximum(np.diagonal(post_cov[j], axis1=1, axis2=2), 1e-300)
-        # Cavity: the marginal without the site.
-        cavity_precision = 1.0 / variance - precision[j]
-        proper = alive[j] & (cavity_precision > 1e-12 / variance)
+        prior = np.maximum(np.diagonal(covariance[j], axis1=1, axis2=2), 1e-300)
+        variance = np.maximum(np.diagonal(post_cov[j], axis1=1, axis2=2), np.maximum(1e-13 * prior, 1e-300))
+        # Cavity: the marginal without the site. 1/variance - t, or t b / (1 - b) where that difference would cancel.
+        strong = share[j] < 0.5
+        by_share = precision[j] * share[j] / np.where(strong, 1.0 - share[j], 1.0)
+        cavity_precision = np.where(strong, by_share, 1.0 / variance - precision[j])
+        proper = alive[j] & (cavity_precision > 1e-9 / prior)
         cavity_variance = 1.0 / np.where(proper, cavity_precision, 1.0)
         cavity_mean = np.where(proper, cavity_variance * (post_mean[j] / variance - pull[j]), 0.0)
         tilted_mean, tilted_variance = truncate_above_zero(cavity_mean, cavity_variance, softness[j])
-        # Below about 1e-12 of the cavity's variance the site's precision is all rounding.
-        tilted_variance = np.maximum(tilted_variance, 1e-12 * cavity_variance)
+        # Below about 1e-11 of the prior's variance the site's precision is all rounding.
+        tilted_variance = np.maximum(tilted_variance, np.minimum(1e-11 * prior, 0.5 * cavity_variance))
         new_precision = np.maximum(1.0 / tilted_variance - 1.0 / cavity_variance, 0.0)
         new_pull = tilted_mean / tilted_variance - cavity_mean / cavity_variance
         usable = proper & np.isfinite(new_precision) & np.isfinite(new_pull)
@@ -103,25 +103,36 @@ def constrain_above_zero(
         change_pull = new_pull - pull[j]
         precision[j] += damping * change_precision
         pull[j] += damping * change_pull
-        post_mean[j], post_cov[j] = _combine(mean[j], covariance[j], precision[j], pull[j])
+        post_mean[j], post_cov[j], share[j] = _combine(mean[j], covariance[j], precision[j], pull[j])
         moved = np.maximum(np.abs(change_precision) * variance, np.abs(change_pull) * np.sqrt(variance))
         scale = 1.0 + np.abs(new_pull) * np.sqrt(variance)
-        settled[j] = (np.where(alive[j], moved / scale, 0.0) < tolerance).all(axis=1)
+        settled[j] = (np.where(proper, moved / scale, np.where(alive[j], np.inf, 0.0)) < tolerance).all(axis=1)
     return Constrained(post_mean, post_cov, precision, settled, used, dropped)
 
 
-def _combine(mean: Array, covariance: Array, precision: Array, pull: Array) -> tuple[Array, Array]:
-    """The Gaussian times its sites: with T = diag(precision), S = T^1/2: cov' = C - C S (I + S C S)^-1 S C; mean' = cov'
-    (C^-1 mean + pull).
+def _combine(mean: Array, covariance: Array, precision: Array, pull: Array) -> tuple[Array, Array, Array]:
+    """The Gaussian times its sites: mean, covariance, and b, the share of its site's variance that each variable keeps.
+
+    With S = diag(precision)^1/2 and M = (I + S C S)^-1:  cov' = C - C S M S C,  mean' = cov' (C^-1 mean + pull),  b = diag M.
+    Where sites dominate (b < 1/2) the same in a form that does not cancel: S cov' S = I - M,  S cov' C^-1 mean = M S mean.
     """
     root = np.sqrt(precision)
-    middle = root[:, :, None] * covariance * root[:, None, :]
-    middle[:, np.arange(mean.shape[1]), np.arange(mean.shape[1])] += 1.0
+    diagonal = np.arange(mean.shape[1])
     scaled = root[:, :, None] * covariance
-    solved = np.linalg.solve(middle, scaled)
-    post = covariance - np.matmul(scaled.transpose(0, 2, 1), solved)
+    middle = scaled * root[:, None, :]
+    middle[:, diagonal, diagonal] += 1.0
+    inverse = np.linalg.inv(middle)
+    share = np.clip(np.diagonal(inverse, axis1=1, axis2=2), 1e-15, 1.0)
+    strong = share < 0.5
+    both = strong[:, :, None] & strong[:, None, :]
+
+    post = covariance - np.matmul(scaled.transpose(0, 2, 1), np.matmul(inverse, scaled))
+    dominated = -inverse / np.where(both, root[:, :, None] * root[:, None, :], 1.0)
+    dominated[:, diagonal, diagonal] = np.where(strong, (1.0 - share) / np.where(strong, precision, 1.0), 0.0)
+    post = np.where(both, dominated, post)
     post = 0.5 * (post + post.transpose(0, 2, 1))
-    # cov' C^-1 mean without inverting C:  mean - C S (I + S C S)^-1 S mean.
-    solved_mean = np.linalg.solve(middle, (root * mean)[:, :, None])
-    shifted = mean - np.matmul(scaled.transpose(0, 2, 1), solved_mean)[:, :, 0]
-    return shifted + np.einsum("jab,jb->ja", post, pull), post
+
+    solved = np.matmul(inverse, (root * mean)[:, :, None])
+    shifted = mean - np.matmul(scaled.transpose(0, 2, 1), solved)[:, :, 0]
+    shifted = np.where(strong, solved[:, :, 0] / np.where(strong, root, 1.0), shifted)
+    return shifted + np.einsum("jab,jb->ja", post, pull), post, share

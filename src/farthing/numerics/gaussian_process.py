@@ -197,7 +197,7 @@ def cholesky(matrix: Array, prior_diagonal: Array) -> Array:
         trial = matrix.copy()
         trial.flat[:: n + 1] += jitter * prior_diagonal
         lower, info = lapack.dpotrf(trial, lower=1, clean=1, overwrite_a=1)
-        if info == 0:
+        if info == 0 and np.isfinite(np.diagonal(lower)).all():  # LAPACK factors NaN without complaint
             return np.asarray(lower)
     raise FarthingError("a covariance matrix has entries that are not finite; please report this with the study's trials")
 

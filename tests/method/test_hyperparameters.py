@@ -1,0 +1,155 @@
+"""Hyperparameter draws against the exact posterior on a grid; when they are moved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from method.problems import history_of
+from oracles import effective_size
+
+import farthing as ft
+from farthing.method.hyperparameters import Priors, first_draws, laplace_whitening, most_probable, move_draws
+from farthing.method.standardization import Standardization
+from farthing.method.surrogate import fit_surrogate
+from farthing.numerics.kernels import Kernel, family
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """One axis and known noise: two hyperparameters, so that a grid gives the exact posterior."""
+    rng = np.random.default_rng(0)
+    points = rng.random((9, 1))
+    history = history_of(points, np.sin(6.0 * points[:, 0]) + 0.5 * points[:, 0])
+    settings = ft.Settings(noise=0.05, draws=24)
+    return Priors.of(history, Standardization.of(history.values), settings), settings
+
+
+def log_posterior_by_hand(priors, vectors):
+    """Textbook: multivariate normal density of the values, times Gaussian priors on the logs."""
+    evidence = priors.evidence
+    out = []
+    for v in vectors:
+        kernel = Kernel(family("matern52"), np.exp(v[:1]), np.exp(v[None, 1:-1]), evidence.constant)
+        n = len(evidence.values)
+        cov = kernel.values(evidence.points, evidence.points)[0] + np.diag(np.exp(v[-1]) + evidence.noise)
+        sign, logdet = np.linalg.slogdet(cov)
+        assert sign > 0
+        quadratic = evidence.values @ np.linalg.solve(cov, evidence.values)
+        prior = (((v - priors.mean) / np.where(priors.sd > 0, priors.sd, 1.0)) ** 2).sum()
+        out.append(-0.5 * (quadratic + logdet + n * np.log(2 * np.pi) + prior))
+    return np.array(out)
+
+
+def test_density_and_gradient(problem):
+    priors, _ = problem
+    rng = np.random.default_rng(1)
+    vectors = priors.mean + 0.7 * priors.sd * rng.standard_normal((5, 3))
+    density, gradient = priors.log_density_and_gradient(vectors)
+    np.testing.assert_allclose(density, priors.log_density(vectors), rtol=1e-10)
+    np.testing.assert_allclose(density, log_posterior_by_hand(priors, vectors), rtol=1e-6)
+    for axis in range(2):
+        shift = 1e-5 * np.eye(3)[axis]
+        numeric = (priors.log_density(vectors + shift) - priors.log_density(vectors - shift)) / 2e-5
+        np.testing.assert_allclose(gradient[:, axis], numeric, rtol=1e-4, atol=1e-5)
+    assert (gradient[:, 2] == 0.0).all()  # the noise is known
+
+
+@pytest.mark.parametrize("sampler", ["hmc", "whitened_slice", "slice"])
+def test_draws_follow_the_exact_posterior(problem, sampler):
+    """Marginals of the chains against the grid's CDF, Kolmogorov-Smirnov with the chains' effective size; and never collapsed."""
+    priors, settings = problem
+    settings = ft.Settings(noise=0.05, draws=24, sampler=sampler)
+    axes = [np.linspace(m - 5 * s, m + 5 * s, 141) for m, s in zip(priors.mean[:2], priors.sd[:2], strict=True)]
+    grid = np.array([(a, b, priors.mean[2]) for a in axes[0] for b in axes[1]])
+    density = np.exp(log_posterior_by_hand(priors, grid) - log_posterior_by_hand(priors, grid).max()).reshape(141, 141)
+    rng = np.random.default_rng(3)
+    draws = first_draws(priors, settings, rng)
+    chain = []
+    uniform = np.full(len(draws), 1.0 / len(draws))
+    for _ in range(120):
+        # Equal weights: resampling is then the identity, and only the chain moves.
+        draws = move_draws(priors, draws, uniform, settings, rng)
+        chain.append(draws)
+    chain = np.array(chain)  # (steps, chains, P)
+    for axis in range(2):
+        marginal = density.sum(axis=1 - axis)
+        cdf = np.cumsum(marginal) / marginal.sum()
+        flat = np.sort(chain[..., axis].ravel())
+        empirical = np.arange(1, len(flat) + 1) / len(flat)
+        step = axes[axis][1] - axes[axis][0]
+        distance = np.abs(empirical - np.interp(flat, axes[axis] + 0.5 * step, cdf)).max()
+        size = effective_size(chain[..., axis].T)
+        assert size > 200
+        assert distance < 1.95 / np.sqrt(size)  # one in a thousand
+
+
+def test_laplace_whitening_is_the_inverse_hessian_at_the_mode(problem):
+    priors, _ = problem
+    mode = most_probable(priors, priors.mean[None])
+    whitening = laplace_whitening(priors, mode)
+    step, hessian = 1e-3, np.empty((2, 2))
+    for i in range(2):
+        for j in range(2):
+            a, b = step * np.eye(3)[i], step * np.eye(3)[j]
+            corners = np.array([mode + a + b, mode + a - b, mode - a + b, mode - a - b])
+            value = priors.log_density(corners)
+            hessian[i, j] = -(value[0] - value[1] - value[2] + value[3]) / (4 * step**2)
+    np.testing.assert_allclose((whitening @ whitening.T)[:2, :2], np.linalg.inv(hessian), rtol=0.05, atol=1e-3)
+    assert (
+        priors.log_density(mode + 0.05 * np.random.default_rng(0).standard_normal((50, 3)) * priors.free)
+        <= priors.log_density(mode[None]) + 1e-3
+    ).all()
+
+
+def test_map_sampler_gives_the_mode(problem):
+    priors, _ = problem
+    draws = first_draws(priors, ft.Settings(noise=0.05, sampler="map"), np.random.default_rng(0))
+    assert draws.shape == (1, 3)
+    np.testing.assert_allclose(draws[0], most_probable(priors, priors.mean[None]))
+
+
+def growing_study(n):
+    rng = np.random.default_rng(4)
+    points = rng.random((n, 2))
+    return points, np.sin(5.0 * points[:, 0]) + points[:, 1] ** 2
+
+
+def test_moves_are_rare_as_observations_grow_and_weights_follow_bayes():
+    """Between moves the draws are weighted by the evidence ratio: p(y_new | y_old, draw), checked against two dense evidences."""
+    points, values = growing_study(60)
+    study = ft.Study({"x0": ft.Real(0, 1), "x1": ft.Real(0, 1)}, seed=1, method="ei", settings=ft.Settings(starts=2, initial=1))
+    moves, surrogate = [], None
+    for i, (p, v) in enumerate(zip(points, values, strict=True)):
+        trial = study.ask()  # carries the draws
+        study.fail(trial, "only the carried draws matter here", cost=0.0)
+        study.add({"x0": p[0], "x1": p[1]}, float(v))
+        carried = study.history.carried
+        if i > 0 and (not moves or carried.observations != moves[-1]):
+            moves.append(carried.observations)
+    assert len(moves) < 25
+    assert len([m for m in moves if m > 30]) <= 8
+    history = study.history
+    surrogate = fit_surrogate(history, study.settings, study.seed)
+    seen = surrogate.carried.observations
+    if seen < len(history):
+        standardization = surrogate.standardization
+        draws = np.array(surrogate.carried.draws)
+        whole = Priors.of(history, standardization, study.settings).evidence(draws)
+        part = Priors.of(history_of(history.points[:seen], history.values[:seen]), standardization, study.settings).evidence(draws)
+        weights = np.exp((whole - part) - (whole - part).max())
+        np.testing.assert_allclose(surrogate.weights, weights / weights.sum(), rtol=1e-4, atol=1e-8)
+
+
+def test_draws_left_behind_by_a_change_of_scale_find_back():
+    """The first three values differ by 1e-6, the fourth by 100: chains that cannot follow would stay behind for good."""
+    points = np.random.default_rng(0).random((12, 2))
+    values = np.concatenate([[1.0, 1.0 + 1e-6, 1.0 - 1e-6], 100.0 * np.sin(7.0 * points[3:, 0]) + 100.0 * points[3:, 1]])
+    study = ft.Study({"x0": ft.Real(0, 1), "x1": ft.Real(0, 1)}, seed=0, method="ei", settings=ft.Settings(starts=2, initial=1))
+    for p, v in zip(points, values, strict=True):
+        study.fail(study.ask(), "not needed", cost=0.0)
+        study.add({"x0": p[0], "x1": p[1]}, float(v))
+    surrogate = fit_surrogate(study.history, study.settings, study.seed)
+    priors = Priors.of(study.history, surrogate.standardization, study.settings)
+    draws = np.array(surrogate.carried.draws)
+    mode = most_probable(priors, np.concatenate([draws, priors.mean[None]]))
+    assert (priors.log_density(draws) > priors.log_density(mode[None]) - 20.0).all()

@@ -1,0 +1,174 @@
+"""Cost, overhead, horizon: learned and extrapolated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from method.problems import history_of
+
+import farthing as ft
+from farthing.method.cost import fit_cost, last_scheduled
+from farthing.method.overhead import Overhead, Price, fit_overhead
+
+
+def quadratic(s):
+    return 120.0 + 1680.0 * (1.0 - s) ** 2
+
+
+def initial_design(d=2, seed=0):
+    study = ft.Study(
+        {f"x{i}": ft.Real(0.0, 1.0) for i in range(d)},
+        fidelity=ft.Fidelity("s", cheap=1.0, full=0.0),
+        seed=seed,
+        settings=ft.Settings(overhead_price=1.0, draws=2),
+    )
+    for _ in range(20):
+        trial = study.ask()
+        study.tell(trial, sum(trial.params.values()), cost=quadratic(trial.fidelity))
+    return study
+
+
+@pytest.mark.parametrize("d", [2, 6])
+def test_full_cost_after_the_initial_design_is_within_a_quarter_and_better_after_two_full_evaluations(d):
+    study = initial_design(d)
+    assert min(t.fidelity for t in study.trials) == 0.5  # nothing near s = 0 was seen
+    full = np.column_stack([np.random.default_rng(1).random((40, d)), np.zeros(40)])
+    before = np.abs(fit_cost(study.history, 1.2)(full) / 1800.0 - 1.0).max()
+    assert before < 0.25
+    for place in (0.2, 0.7):
+        study.add({f"x{i}": place for i in range(d)}, 0.0, fidelity=0.0, cost=1800.0)
+    after = np.abs(fit_cost(study.history, 1.2)(full) / 1800.0 - 1.0).max()
+    assert after <= max(before, 0.01)
+
+
+def test_an_exponential_cost_is_corrected_by_two_full_evaluations():
+    """exp(-3s) is not of the trend's form, so the first guess at s = 0 is off by a third; the process must take that up."""
+    rng = np.random.default_rng(0)
+    points = np.column_stack([rng.random((20, 2)), np.tile([0.5, 0.75, 0.875], 7)[:20]])
+    costs = 300.0 * np.exp(-3.0 * points[:, 2])
+    full = np.column_stack([rng.random((20, 2)), np.zeros(20)])
+    first = fit_cost(history_of(points, costs * 0, costs, fidelity=True), 1.2)(full) / 300.0
+    assert np.abs(first - 1.0).max() < 0.5
+    more, more_costs = np.concatenate([points, full[:2]]), np.concatenate([costs, [300.0, 300.0]])
+    second = fit_cost(history_of(more, more_costs * 0, more_costs, fidelity=True), 1.2)(full) / 300.0
+    assert np.abs(second - 1.0).max() < 0.1
+
+
+def test_a_cost_that_depends_on_x_is_learned():
+    def cost(z):
+        return (0.2 + (1.0 - z[:, 2])) * 10.0 ** z[:, 0] * (1.0 + 0.5 * np.sin(6.0 * z[:, 1]))
+
+    rng = np.random.default_rng(3)
+    seen, unseen = rng.random((40, 3)), rng.random((100, 3))
+    model = fit_cost(history_of(seen, np.zeros(40), cost(seen), fidelity=True), 1.2)
+    error = np.abs(np.log(model(unseen) / cost(unseen)))
+    assert np.median(error) < 0.1
+    assert np.std(np.log(cost(unseen))) > 0.8  # what a model blind to x would be off by
+
+
+@pytest.mark.parametrize("costs", [np.zeros(12), np.full(12, 3.0), 10.0 ** np.linspace(-9, 9, 12)], ids=["zero", "same", "1e18"])
+def test_costs_below_the_clock_all_the_same_or_far_apart_give_finite_predictions(costs):
+    points = np.random.default_rng(0).random((12, 3))
+    model = fit_cost(history_of(points, np.zeros(12), costs, fidelity=True), 1.2)
+    predicted = model(np.random.default_rng(1).random((50, 3)))
+    assert np.isfinite(predicted).all()
+    assert (predicted > 0.0).all()
+
+
+def test_cost_model_is_the_same_whether_or_not_work_was_saved():
+    study = initial_design()
+    previous = None
+    for n in range(1, 21):
+        history = history_of(study.history.points[:n], study.history.values[:n], study.history.costs[1][:n], fidelity=True)
+        previous = fit_cost(history, 1.2, previous)
+    z = np.random.default_rng(0).random((10, 3))
+    assert np.array_equal(previous(z), fit_cost(history, 1.2)(z))
+
+
+def test_cost_gradient_by_finite_differences():
+    study = initial_design()
+    price = Price.of(fit_cost(study.history, 1.2), Overhead((0.5, 1e-3, 2.0, 0.1)), 20, 20_000.0, 1.0)
+    z = np.random.default_rng(2).uniform(0.05, 0.95, (6, 3))
+    value, gradient = price.with_gradient(z)
+    np.testing.assert_allclose(value, price(z))
+    for axis in range(3):
+        shift = 1e-6 * np.eye(3)[axis]
+        numeric = (price(z + shift) - price(z - shift)) / 2e-6
+        np.testing.assert_allclose(gradient[:, axis], numeric, rtol=1e-4, atol=1e-3)
+
+
+def test_schedule_counts_every_small_number_and_then_grows():
+    assert [last_scheduled(n, 1.2) for n in (0, 1, 2, 3, 5, 6)] == [0, 1, 2, 3, 5, 6]
+    assert len({last_scheduled(n, 1.2) for n in range(100, 1001)}) < 16
+
+
+@pytest.mark.parametrize("theta", [(0.05, 1e-5, 2.0), (0.01, 2e-6, 2.0), (2.0, 1e-3, 2.0)])
+def test_quadratic_growth_is_extrapolated(theta):
+    rng = np.random.default_rng(0)
+    steps = np.arange(20.0, 121.0)
+    seconds = (theta[0] + theta[1] * steps**2) * (1.0 + 0.05 * rng.standard_normal(len(steps)))
+    ahead = np.array([200.0, 300.0])
+    np.testing.assert_allclose(fit_overhead(steps, seconds)(ahead), theta[0] + theta[1] * ahead**2, rtol=0.2)
+
+
+def test_fitted_overhead_is_the_most_probable():
+    """Gamma log densities and the Gaussian likelihood written out; no perturbation of theta is more probable."""
+    from scipy.stats import gamma, norm
+
+    from farthing.method.overhead import RATES, SHAPES
+
+    rng = np.random.default_rng(5)
+    steps = np.arange(20.0, 60.0)
+    seconds = 0.1 + 2e-5 * steps**2 + 0.01 * rng.standard_normal(40)
+
+    def log_posterior(theta):
+        prior = gamma.logpdf(theta, SHAPES, scale=1.0 / RATES).sum()
+        return prior + norm.logpdf(seconds, theta[0] + theta[1] * steps ** theta[2], theta[3]).sum()
+
+    best = np.array(fit_overhead(steps, seconds).theta)
+    nearby = best * np.exp(0.02 * rng.standard_normal((300, 4)))
+    assert log_posterior(best) >= max(log_posterior(t) for t in nearby) - 1e-2
+
+
+def test_horizon_is_the_number_of_steps_that_fit_the_budget():
+    overhead = Overhead((1.0, 0.1, 1.5, 0.1))
+    model = fit_cost(initial_design().history, 1.2)
+    price = Price.of(model, overhead, 7, 500.0, 2.0)
+    for cost in (0.5, 3.0, 20.0, 90.0, 400.0):
+        n, total = 0, 0.0
+        while total + 2.0 * overhead(np.array(7 + n + 1)) + cost <= 500.0:
+            n, total = n + 1, total + 2.0 * overhead(np.array(7 + n + 1)) + cost
+        assert price.horizon(cost) == max(n, 1)
+        mean = 2.0 * overhead(7 + np.arange(1, max(n, 1) + 1)).mean()
+        assert price.mean_overhead(np.array([cost]))[0] == pytest.approx(mean, rel=0.15)
+
+
+def test_a_spent_budget_leaves_a_horizon_of_one_step_and_no_budget_one_as_long_as_the_past():
+    model = fit_cost(initial_design().history, 1.2)
+    assert Price.of(model, Overhead((1.0, 0.1, 1.0, 0.1)), 20, 0.0, 1.0).horizon(10.0) == 1
+    free = Price.of(model, Overhead((1.0, 0.1, 1.0, 0.1)), 20, None, 1.0)
+    assert free.horizon(10.0) is None
+    assert free.mean_overhead(np.array([10.0]))[0] == pytest.approx(1.0 + 0.1 * np.arange(21, 41).mean())
+
+
+def test_larger_overhead_moves_the_choice_to_dearer_evaluations():
+    """All else equal: the same history, seed and budget, with overheads as recorded or a thousand times as long."""
+    from dataclasses import replace
+
+    from farthing.method.propose import Situation, believe, propose
+    from farthing.methods import EnvPES
+    from farthing.trials import History
+
+    chosen = {}
+    for factor in (1e-3, 3e3):
+        costs = []
+        for seed in range(4):
+            study = initial_design(1, seed)
+            trials = [replace(t, proposal=replace(t.proposal, kind="acquisition"), overhead=0.1 * factor) for t in study.trials]
+            trials = [replace(t, value=float(np.sin(9 * t.params["x0"]) + t.fidelity)) for t in trials]
+            history = History.of(study.space, trials, True)
+            situation = Situation(history, EnvPES(), ft.Settings(), seed, 1e5, 1.0)
+            _, proposal = propose(situation, believe(situation))
+            costs.append(proposal.predicted_cost)
+        chosen[factor] = np.mean(costs)
+    assert chosen[3e3] > 1.5 * chosen[1e-3]
