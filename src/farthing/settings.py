@@ -27,7 +27,7 @@ class Settings:
     support_points: int = _setting(400, "places among which each draw of the minimizer is made")
     minimizers: int = _setting(2, "draws of the minimizer for each hyperparameter draw")
     starts: int = _setting(10, "local searches for the best next evaluation")
-    initial: int | None = _setting(None, "evaluations of the initial design; None: 20 with a fidelity, 10 without")
+    initial: int = _setting(10, "evaluations of the initial design")
     noise: float | None = _setting(None, "standard deviation of the objective's noise; None: inferred")
     tolerance: float = _setting(0.0, "differences in the objective below this do not matter")
     overhead_price: float | None = _setting(None, "cost of one second of overhead, where costs are not seconds")
@@ -40,14 +40,9 @@ class Settings:
 
         need(self.kernel in FAMILIES, "kernel", f"one of {', '.join(FAMILIES)}")
         need(self.sampler in SAMPLERS, "sampler", f"one of {', '.join(SAMPLERS)}")
-        for name, least in (("draws", 1), ("support_points", 10), ("minimizers", 1), ("starts", 1)):
+        for name, least in (("draws", 1), ("support_points", 10), ("minimizers", 1), ("starts", 1), ("initial", 1)):
             need(_is_int(getattr(self, name)) and getattr(self, name) >= least, name, f"a whole number from {least} up")
         need(_is_number(self.growth) and self.growth > 1.0, "growth", "a number above 1")
-        need(
-            self.initial is None or (_is_int(self.initial) and self.initial >= 1),
-            "initial",
-            "None or a number from 1 up",
-        )
         need(self.noise is None or (_is_number(self.noise) and self.noise >= 0), "noise", "None or a number from 0 up")
         need(_is_number(self.tolerance) and self.tolerance >= 0, "tolerance", "a number from 0 up")
         price = self.overhead_price

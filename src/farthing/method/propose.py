@@ -131,12 +131,10 @@ def _why(known: Proposal, **reasons: float | int | None) -> Proposal:
 
 def _designing(situation: Situation) -> bool:
     """Whether the initial design goes on: too few trials yet, and not too much spent on it."""
-    history, wanted = situation.history, situation.settings.initial
-    if wanted is None:
-        wanted = 20 if situation.method.chooses_fidelity and history.with_fidelity else 10
+    history = situation.history
     spent = history.spent + situation.overhead_rate * history.overhead_seconds
     budget = None if situation.remaining is None else situation.remaining + spent
-    return situation.number < wanted and (budget is None or spent < INITIAL_SHARE * budget)
+    return situation.number < situation.settings.initial and (budget is None or spent < INITIAL_SHARE * budget)
 
 
 def _initial_point(situation: Situation) -> Array:

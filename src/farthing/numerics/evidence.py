@@ -90,8 +90,9 @@ class Evidence:
             matrix = variance * profile[0]
             matrix += self.constant
             matrix[diagonal] += noise + self.noise[rows[diagonal]] + JITTER * (variance + self.constant)
-        # LAPACK factors NaN and infinity without complaint.
-        factor, info = lapack.dpftrf(n, matrix, uplo="L", overwrite_a=1) if np.isfinite(matrix).all() else (None, 1)
+        if not np.isfinite(matrix).all():  # LAPACK factors NaN and infinity without complaint
+            return -np.inf, None, profile[0], profile[-1], values
+        factor, info = lapack.dpftrf(n, matrix, uplo="L", overwrite_a=1)
         if info != 0:
             return -np.inf, None, profile[0], profile[-1], values
         dual = lapack.dpftrs(n, factor, values[:, None], uplo="L")[0][:, 0]
