@@ -98,7 +98,7 @@ class Study:
     @property
     def remaining(self) -> float | None:
         """What is left of the budget: less costs, less overhead at its price, less what pending trials will cost."""
-        return self._situation(self.history, 0.0).remaining
+        return self._situation(self.history).remaining
 
     def recommend(self) -> Recommendation:
         """The best parameters by all that is known now."""
@@ -106,7 +106,7 @@ class Study:
             history = self.history
             if not len(history):
                 raise NothingToReport("nothing was evaluated yet; tell() or add() at least one result first")
-            beliefs = self._believe(self._situation(history, 0.0))
+            beliefs = self._believe(self._situation(history))
             assert beliefs is not None
             return recommend(history, beliefs.surrogate, beliefs.minima)
 
@@ -115,9 +115,10 @@ class Study:
     def ask(self) -> Trial:
         """A trial to evaluate next: `trial.params`, `trial.fidelity`, or both as `trial.kwargs`. Several may be pending at once."""
         with self._thinking_time():
-            situation = self._situation(self.history, 0.0)
-            point, proposal = propose(situation, self._believe(situation))
-            return self._begin(point, proposal)
+            situation = self._situation(self.history)
+            proposed = propose(situation, self._believe(situation))
+            assert proposed is not None  # no limit was set
+            return self._begin(*proposed)
 
     def tell(self, trial: Trial | int, value: Any, cost: float | None = None, noise: float | None = None) -> Trial:
         """Record the result of a trial, in any order. Without a cost, the seconds since it was asked for count.
@@ -257,23 +258,25 @@ class Study:
     def _next_trial(self, last: bool) -> Trial | str:
         """The next trial of a run, the confirmation when it is time for that, or the reason to end."""
         history = self.history
-        situation = self._situation(history, 0.0)
+        situation = self._situation(history)
         if situation.remaining is not None and situation.remaining <= 0.0:
             return "budget spent"
         beliefs = self._believe(situation)
         if beliefs is None:
-            return self._begin(*propose(situation, None))
-        confirm = self.settings.confirm
+            proposed = propose(situation, None)
+            assert proposed is not None
+            return self._begin(*proposed)
         best = recommend(history, beliefs.surrogate, beliefs.minima)
         full = beliefs.surrogate.at_full_fidelity(self.space.unit_points([best.params]))
+        confirm = self.settings.confirm
         reserve = float(beliefs.cost(full)[0]) if confirm else 0.0
         if situation.remaining is not None:
-            situation = self._situation(history, reserve)
-            assert situation.remaining is not None
-        if not (last and confirm) and (situation.remaining is None or situation.remaining > 0.0):
-            point, proposal = propose(situation, beliefs)
-            if proposal.kind != "unaffordable":
-                return self._begin(point, proposal)
+            left = situation.remaining - reserve
+            situation = replace(situation, remaining=left, limit=left)
+        if not (last and confirm) and (situation.limit is None or situation.limit > 0.0):
+            proposed = propose(situation, beliefs)
+            if proposed is not None:
+                return self._begin(*proposed)
         if not confirm or self._already_evaluated(history, full):
             return "all evaluations done" if last else "budget spent"
         proposal = Proposal("confirmation", predicted_cost=reserve, recommendation=best, carried=beliefs.surrogate.carried)
@@ -327,12 +330,12 @@ class Study:
         self._started[trial.number] = self._clock()
         return trial
 
-    def _situation(self, history: History, reserve: float) -> Situation:
+    def _situation(self, history: History) -> Situation:
         rate = self._overhead_rate(history)
         remaining = None
         if self.budget is not None:
             pending = sum(t.proposal.predicted_cost or 0.0 for t in history.trials if t.state == PENDING)
-            remaining = self.budget - history.spent - rate * history.overhead_seconds - pending - reserve
+            remaining = self.budget - history.spent - rate * history.overhead_seconds - pending
         return Situation(history, self.method, self.settings, self.seed, remaining, rate)
 
     def _overhead_rate(self, history: History) -> float:

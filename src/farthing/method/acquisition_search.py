@@ -74,9 +74,7 @@ def sobol(axes: int, count: int, rng: np.random.Generator) -> Array:
     return qmc.Sobol(axes, scramble=True, rng=rng).random_base2(power)[:count]
 
 
-def informed_places(minima: LocalMinima, minimizers: Array | None, evaluated_best: Array) -> Array:
-    """Distinct places worth a closer look: minimizer draws, local minima of the mean, the best places evaluated."""
-    parts = [minima.x[:5], evaluated_best]
-    if minimizers is not None:
-        parts.append(minimizers.reshape(-1, minimizers.shape[-1]))
-    return np.unique(np.concatenate(parts), axis=0)
+def informed_places(minima: LocalMinima, minimizers: Array, evaluated: Array) -> Array:
+    """Distinct places worth a closer look: local minima of the mean, the best places evaluated (m, d), minimizer draws (..., d)."""
+    drawn = minimizers.reshape(-1, minimizers.shape[-1])
+    return np.unique(np.concatenate([minima.x[:5], evaluated, drawn]), axis=0)

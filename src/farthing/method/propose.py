@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,7 +45,10 @@ class Beliefs:
 
 @dataclass(frozen=True)
 class Situation:
-    """All that a proposal depends on. `remaining`: budget left, in units of cost; `overhead_rate`: cost of a second of thinking."""
+    """All that a proposal depends on.
+
+    remaining: budget left, in units of cost; overhead_rate: cost of a second of thinking; limit: the most an evaluation may cost.
+    """
 
     history: History
     method: Method
@@ -52,6 +56,7 @@ class Situation:
     seed: int
     remaining: float | None
     overhead_rate: float
+    limit: float | None = None
 
     @property
     def number(self) -> int:
@@ -69,64 +74,94 @@ def believe(situation: Situation, previous: Beliefs | None = None) -> Beliefs:
     return Beliefs(surrogate, minima, cost)
 
 
-def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Proposal]:
-    """The next evaluation, as a unit point (x, s), and why. `beliefs` is None before the first observation."""
-    history, settings = situation.history, situation.settings
+def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Proposal] | None:
+    """The next evaluation, as a unit point (x, s), and why; None where nothing costs so little as the limit allows.
+
+    `beliefs` is None before the first observation.
+    """
     if beliefs is None:
         return _initial_point(situation), Proposal("initial")
-    surrogate, minima = beliefs.surrogate, beliefs.minima
-    known = Proposal("initial", recommendation=recommend(history, surrogate, minima), carried=surrogate.carried)
+    surrogate = beliefs.surrogate
+    known = Proposal("initial", recommendation=recommend(situation.history, surrogate, beliefs.minima), carried=surrogate.carried)
     if _designing(situation):
-        return _initial_point(situation), known
+        return _within_limit(situation, beliefs, _initial_point(situation), known)
     rng = stream(situation.seed, "proposal", situation.number)
     if isinstance(situation.method, Random):
-        return np.append(rng.random(surrogate.dimensions), 0.0), _why(known)
+        anywhere = np.append(rng.random(surrogate.dimensions), 0.0)
+        return _within_limit(situation, beliefs, anywhere, replace(known, kind="acquisition"))
 
-    price = _price(situation, beliefs.cost)
-    minimizers: Array | None = None
-    if isinstance(situation.method, PES):
-        support = SAMPLERS[situation.method.support](surrogate, minima, settings.support_points, rng)
-        minimizers = draw_minimizers(surrogate, support, settings.minimizers, rng)
-        process = surrogate.pretending(history.avoided).process
-        rivals = choose_rivals(surrogate, minima.x, minimizers, situation.method.rivals)
-        conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, situation.method)
-        gain = InformationGain.of(surrogate, conditioned, settings.tolerance)
-        acquisition = _information_rate(gain, price if situation.method.priced else None)
-    else:
-        acquisition = _improvement(situation, beliefs)
-
-    chooses_fidelity = situation.method.chooses_fidelity and surrogate.with_fidelity
-    informed = informed_places(minima, minimizers, _best_places(surrogate))
-    points = candidates(surrogate, informed, chooses_fidelity, SAMPLE, rng)
-    decided = _decided(acquisition, surrogate, chooses_fidelity)
-    best, value = maximize(decided, points, settings.starts)
-    if situation.remaining is not None and price.cost(_lifted(best[None], surrogate))[0] > situation.remaining:
-        affordable = points[price.cost(_lifted(points, surrogate)) <= situation.remaining]
+    thought = deliberate(situation, beliefs, rng)
+    chosen, value = maximize(thought.acquisition, thought.candidates, situation.settings.starts)
+    if situation.limit is not None and thought.cost(chosen[None])[0] > situation.limit:
+        affordable = thought.candidates[thought.cost(thought.candidates) <= situation.limit]
         if not len(affordable):
-            return np.append(best, 0.0), Proposal("unaffordable")
-        scores = decided.value(affordable)
-        best, value = affordable[np.argmax(scores)], float(scores.max())
+            return None
+        scores = thought.acquisition.value(affordable)
+        chosen, value = affordable[np.argmax(scores)], float(scores.max())
 
-    point = _lifted(best[None], surrogate)[0]
-    cost = float(price.cost(point[None])[0])
-    return np.append(point[: surrogate.dimensions], point[surrogate.dimensions :] if surrogate.with_fidelity else 0.0), _why(
+    cost = float(thought.cost(chosen[None])[0])
+    point = np.append(chosen, 0.0) if len(chosen) == surrogate.dimensions else chosen
+    return point, replace(
         known,
+        kind="acquisition",
         predicted_cost=cost,
-        information_gain=float(gain(point[None])[0]) if minimizers is not None else None,
-        information_rate=float(np.exp(value)) if minimizers is not None else None,
-        horizon=price.horizon(cost),
-        mean_overhead=float(price.mean_overhead(np.array([cost]))[0]),
+        information_gain=None if thought.gain is None else float(thought.gain(thought.lift(chosen[None]))[0]),
+        information_rate=None if thought.gain is None else float(np.exp(value)),
+        horizon=thought.price.horizon(cost),
+        mean_overhead=float(thought.price.mean_overhead(np.array([cost]))[0]),
     )
 
 
-def _lifted(decided: Array, surrogate: Surrogate) -> Array:
-    """What was decided, (m, d) or (m, d + 1), as points of the surrogate (m, D)."""
-    axes = surrogate.process.probes.points.shape[1]
-    return decided if decided.shape[1] == axes else surrogate.at_full_fidelity(decided)
+def _within_limit(situation: Situation, beliefs: Beliefs, point: Array, known: Proposal) -> tuple[Array, Proposal] | None:
+    """A point that was not chosen for its price, unless it is predicted to cost more than the limit."""
+    axes = beliefs.surrogate.process.probes.points.shape[1]
+    cost = float(beliefs.cost(point[None, :axes])[0])
+    return None if situation.limit is not None and cost > situation.limit else (point, replace(known, predicted_cost=cost))
 
 
-def _why(known: Proposal, **reasons: float | int | None) -> Proposal:
-    return Proposal("acquisition", recommendation=known.recommendation, carried=known.carried, **reasons)  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Deliberation:
+    """What a decision is made from: the acquisition of what is to be decided, (x, s) or x alone, and candidates for it.
+
+    lift: from what is decided to points of the surrogate; gain: information, for methods that go by it.
+    """
+
+    acquisition: Acquisition
+    candidates: Array
+    price: Price
+    gain: InformationGain | None
+    lift: Callable[[Array], Array]
+
+    def cost(self, decided: Array) -> Array:
+        """Predicted evaluation cost of each decision."""
+        return self.price.cost(self.lift(decided))
+
+
+def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) -> Deliberation:
+    """Draw minimizers, condition on each, weigh information against price; or take the improvement, for methods that do."""
+    history, method, settings = situation.history, situation.method, situation.settings
+    surrogate, minima = beliefs.surrogate, beliefs.minima
+    overhead = fit_overhead(*history.overheads)
+    price = Price.of(beliefs.cost, overhead, situation.number, situation.remaining, situation.overhead_rate)
+    gain, minimizers = None, np.empty((0, surrogate.dimensions))
+    if isinstance(method, PES):
+        support = SAMPLERS[method.support](surrogate, minima, settings.support_points, rng)
+        minimizers = draw_minimizers(surrogate, support, settings.minimizers, rng)
+        rivals = choose_rivals(surrogate, minima.x, minimizers, method.rivals)
+        process = surrogate.pretending(history.avoided).process
+        conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, method)
+        gain = InformationGain.of(surrogate, conditioned, settings.tolerance)
+        acquisition = _information_rate(gain, price if method.priced else None)
+    else:
+        acquisition = _improvement(situation, beliefs)
+
+    chooses_fidelity = method.chooses_fidelity and surrogate.with_fidelity
+    places = informed_places(minima, minimizers, _best_places(surrogate))
+    points = candidates(surrogate, places, chooses_fidelity, SAMPLE, rng)
+    if chooses_fidelity or not surrogate.with_fidelity:
+        return Deliberation(acquisition, points, price, gain, lambda decided: decided)
+    at_full = _at_full_fidelity(acquisition, surrogate)
+    return Deliberation(at_full, points, price, gain, surrogate.at_full_fidelity)
 
 
 def _designing(situation: Situation) -> bool:
@@ -144,13 +179,6 @@ def _initial_point(situation: Situation) -> Array:
     place, level = divmod(number, len(levels))
     x = sobol(history.space.dimensions, place + 1, stream(situation.seed, "design", 0))[place]
     return np.append(x, levels[level])
-
-
-def _price(situation: Situation, cost: CostModel) -> Price:
-    """Evaluation cost plus the overhead to come."""
-    return Price.of(
-        cost, fit_overhead(*situation.history.overheads), situation.number, situation.remaining, situation.overhead_rate
-    )
 
 
 def _information_rate(gain: InformationGain, price: Price | None) -> Acquisition:
@@ -189,15 +217,12 @@ def _improvement(situation: Situation, beliefs: Beliefs) -> Acquisition:
     return Acquisition(lambda points: evaluate(points, False)[0], lambda points: evaluate(points, True))
 
 
-def _decided(acquisition: Acquisition, surrogate: Surrogate, chooses_fidelity: bool) -> Acquisition:
-    """The acquisition as a function of what is to be decided: (x, s), or x alone."""
-    if chooses_fidelity or not surrogate.with_fidelity:
-        return acquisition
-    d = surrogate.dimensions
+def _at_full_fidelity(acquisition: Acquisition, surrogate: Surrogate) -> Acquisition:
+    """The acquisition as a function of x alone, s being an axis that the method does not choose."""
 
     def with_gradient(x: Array) -> tuple[Array, Array]:
         value, gradient = acquisition.with_gradient(surrogate.at_full_fidelity(x))
-        return value, gradient[:, :d]
+        return value, gradient[:, : surrogate.dimensions]
 
     return Acquisition(lambda x: acquisition.value(surrogate.at_full_fidelity(x)), with_gradient)
 
