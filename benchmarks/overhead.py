@@ -2,10 +2,10 @@
 
     python benchmarks/overhead.py [--quick] [--no-optuna]
 
-One BLAS thread. A study with a fidelity and default settings gets n evaluations of a smooth function; after one first step, steps of
-ask, tell and recommend are timed: the median over five studies of the mean over four steps. For n = 500, d = 6 also the mean over
-twenty steps of one study. Optuna's GPSampler is timed in the same process on the same points at full fidelity: the median of five
-proposals. Writes benchmarks/results/overhead.json.
+One BLAS thread. A study with a fidelity and default settings gets n evaluations of a smooth function; after one first step, steps
+of ask, tell and recommend are timed: the median over five studies of the mean over four steps. For n = 500, d = 6 also the mean
+over twenty steps of one study. Optuna's GPSampler is timed in the same process on the same points at full fidelity: the median of
+five proposals. Writes benchmarks/results/overhead.json.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STAGES = {
     "hyperparameters and factor": "fit_surrogate",
     "cost model": "fit_cost",
     "local minima": "find_local_minima",
-    "overhead model": "fit_overhead",
+    "overhead model": "scheduled_overhead",
     "minimizer draws": "draw_minimizers",
     "conditioning (EP)": "condition_on_minimizers",
     "acquisition search": "maximize",

@@ -425,6 +425,17 @@ def test_every_method_runs_through_the_same_loop(method, fidelity):
         assert {t.fidelity for t in study.trials} == {100.0 if fidelity else None}
 
 
+@pytest.mark.parametrize("method", ["envpes", "pes"])
+@pytest.mark.parametrize(("cheap", "full"), [(0.0105, 1.05), (91.7, 0.917)])
+def test_full_fidelity_is_known_as_such_whatever_its_logarithm_rounds_to(method, cheap, full):
+    """np.log and math.log of these differ in the last bit."""
+    study = new_study(method, ft.Fidelity("share", cheap=cheap, full=full, log=True), {"x": ft.Real(0.0, 1.0)})
+    result = study.run(lambda x, share: ft.Evaluation((x - 0.3) ** 2, cost=1.0), evaluations=6)
+    assert study.trials[-1].fidelity == full
+    assert result.nfev == 6
+    assert study.history.with_fidelity == (method == "envpes")
+
+
 @pytest.mark.parametrize("evaluations", [1, 2, 5, 9])
 @pytest.mark.parametrize("shape", ["bowl", "slope", "flat"])
 @pytest.mark.parametrize("method", ["envpes", "ei"])

@@ -14,6 +14,9 @@ SCREENED = 160
 """Random places that are looked at; the best of them become starts."""
 
 STARTS = 24
+ON_THE_SAME_WAY = 0.03
+"""Searches that have come closer than this on every axis after a dozen steps are one."""
+
 SAME = 1e-3
 """Minima closer than this on every axis are one."""
 
@@ -37,7 +40,10 @@ def find_local_minima(surrogate: Surrogate, rng: np.random.Generator) -> LocalMi
     best_evaluated = np.argsort(mean[: len(evaluated)], kind="stable")[: STARTS // 2]
     best_random = len(evaluated) + np.argsort(mean[len(evaluated) :], kind="stable")[: STARTS - len(best_evaluated)]
     starts = places[np.concatenate([best_evaluated, best_random])]
-    minima = minimize_in_box(surrogate.mean_and_gradient, starts, np.zeros(d), np.ones(d), evaluations=40)
+    box = np.zeros(d), np.ones(d)
+    rough = minimize_in_box(surrogate.mean_and_gradient, starts, *box, evaluations=12)
+    survivors = rough.points[distinct(rough.points, rough.values, ON_THE_SAME_WAY)]
+    minima = minimize_in_box(surrogate.mean_and_gradient, survivors, *box, evaluations=40)
     kept = distinct(minima.points, minima.values, SAME)
     return LocalMinima(minima.points[kept], minima.values[kept])
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from farthing.method.cost import CostModel
+from farthing.method.cost import CostModel, last_scheduled
 from farthing.numerics.box_search import minimize_in_box
 from farthing.numerics.kernels import Array
+from farthing.trials import History
 
 SHAPES = np.array([1.05, 1.05, 8.0, 1.05])
 RATES = np.array([0.3, 0.3, 4.0, 0.3])
@@ -29,13 +30,23 @@ LONGEST = 5000
 
 @dataclass(frozen=True)
 class Overhead:
-    """The fitted rule: theta = (theta_0, theta_1, theta_2, theta_3)."""
+    """The rule theta = (theta_0, theta_1, theta_2, theta_3), fitted to so many recorded overheads."""
 
     theta: tuple[float, float, float, float]
+    fitted: int = 0
 
     def __call__(self, steps: Array) -> Array:
         """Expected seconds at the given steps."""
         return self.theta[0] + self.theta[1] * np.asarray(steps, dtype=float) ** self.theta[2]
+
+
+def scheduled_overhead(history: History, growth: float, previous: Overhead | None = None) -> Overhead:
+    """The rule for a history, fitted anew whenever `growth` times as many overheads are recorded; `previous` only saves work."""
+    steps, seconds = history.overheads
+    scheduled = last_scheduled(len(steps), growth)
+    if previous is not None and previous.fitted == scheduled:
+        return previous
+    return fit_overhead(steps[:scheduled], seconds[:scheduled])
 
 
 def fit_overhead(steps: Array, seconds: Array) -> Overhead:
@@ -63,9 +74,9 @@ def fit_overhead(steps: Array, seconds: Array) -> Overhead:
     typical = max(float(np.mean(seconds)), 1e-4)
     last = max(float(steps.max()), 2.0)
     starts = np.log([[0.7 * typical, 0.3 * typical / last**power, power, 0.3 * typical] for power in (1.0, 1.75, 2.5)])
-    minima = minimize_in_box(negative_log_posterior, starts, LOWER, UPPER, evaluations=80, tolerance=1e-4)
+    minima = minimize_in_box(negative_log_posterior, starts, LOWER, UPPER, evaluations=60, tolerance=1e-3)
     best = np.exp(minima.points[np.argmin(minima.values)])
-    return Overhead((float(best[0]), float(best[1]), float(best[2]), float(best[3])))
+    return Overhead((float(best[0]), float(best[1]), float(best[2]), float(best[3])), len(seconds))
 
 
 @dataclass(frozen=True)

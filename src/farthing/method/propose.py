@@ -12,7 +12,7 @@ from farthing.method.acquisition_search import Acquisition, candidates, informed
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.local_minima import LocalMinima, find_local_minima
 from farthing.method.minimizers import choose_rivals, condition_on_minimizers, draw_minimizers
-from farthing.method.overhead import Price, fit_overhead
+from farthing.method.overhead import Overhead, Price, scheduled_overhead
 from farthing.method.predictive_entropy import InformationGain
 from farthing.method.recommend import recommend
 from farthing.method.streams import stream
@@ -27,7 +27,7 @@ INITIAL_FIDELITIES = (0.5, 0.75, 0.875)
 INITIAL_SHARE = 1.0 / 3.0
 """The initial design ends early when it has taken this share of the budget."""
 
-SAMPLE = 192
+SAMPLE = 128
 """Quasi-random candidates for the next evaluation."""
 
 NEGLIGIBLE = 1e-12
@@ -36,11 +36,15 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True)
 class Beliefs:
-    """What is believed at one history: surrogate, its minima, and the cost. Kept in memory to save work; carries no decision."""
+    """What is believed at one history: of the objective, where its minima may be, and what evaluations and thinking cost.
+
+    Kept in memory to save work; a process without it comes to the same beliefs.
+    """
 
     surrogate: Surrogate
     minima: LocalMinima
     cost: CostModel
+    overhead: Overhead
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,11 @@ def believe(situation: Situation, previous: Beliefs | None = None) -> Beliefs:
     history, settings = situation.history, situation.settings
     surrogate = fit_surrogate(history, settings, situation.seed, previous.surrogate if previous else None)
     cost = fit_cost(history, settings.growth, previous.cost if previous else None)
+    overhead = scheduled_overhead(history, settings.growth, previous.overhead if previous else None)
     if previous is not None and surrogate is previous.surrogate:
-        return Beliefs(surrogate, previous.minima, cost)
+        return Beliefs(surrogate, previous.minima, cost, overhead)
     minima = find_local_minima(surrogate, stream(situation.seed, "recommendation", len(history)))
-    return Beliefs(surrogate, minima, cost)
+    return Beliefs(surrogate, minima, cost, overhead)
 
 
 def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Proposal] | None:
@@ -141,8 +146,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
     """Draw minimizers, condition on each, weigh information against price; or take the improvement, for methods that do."""
     history, method, settings = situation.history, situation.method, situation.settings
     surrogate, minima = beliefs.surrogate, beliefs.minima
-    overhead = fit_overhead(*history.overheads)
-    price = Price.of(beliefs.cost, overhead, situation.number, situation.remaining, situation.overhead_rate)
+    price = Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, situation.overhead_rate)
     gain, minimizers = None, np.empty((0, surrogate.dimensions))
     if isinstance(method, PES):
         support = SAMPLERS[method.support](surrogate, minima, settings.support_points, rng)

@@ -1,8 +1,7 @@
 """Minimization in a box from many starts at once.
 
-Every start runs its own projected L-BFGS, and all of them ask for values and gradients in one batch. A start that has
-converged leaves
-the batch, so that late iterations cost little.
+Every start runs its own projected BFGS, and all of them ask for values and gradients in one batch. A start that has converged
+leaves the batch, so that late iterations cost little. Made for few axes (some dozens): Hessians are kept whole.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from farthing.numerics.kernels import Array
 Function = Callable[[Array], tuple[Array, Array]]
 """points (m, D) -> values (m,), gradients (m, D)."""
 
-MEMORY = 8
 SUFFICIENT_DECREASE = 1e-4
 
 
@@ -33,16 +31,15 @@ class Minima:
 
 @dataclass
 class _Searches:
-    """The searches still running. Everything leads with the start's axis; curvature pairs are (m, MEMORY, D), newest last."""
+    """The searches still running, each with its approximate Hessian (m, D, D), and whether that has seen any curvature yet."""
 
     x: Array
     f: Array
     g: Array
     direction: Array
     step: Array
-    steps: Array
-    changes: Array
-    inverse: Array
+    hessian: Array
+    curved: NDArray[np.bool_]
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         for name, value in vars(self).items():
@@ -62,8 +59,8 @@ def minimize_in_box(
     f, g = function(x)
     points, values = x.copy(), f.copy()
     running = np.arange(len(x))
-    pairs = (len(x), MEMORY, x.shape[1])
-    searches = _Searches(x, f, g, np.zeros_like(x), np.zeros(len(x)), np.zeros(pairs), np.zeros(pairs), np.zeros(pairs[:2]))
+    count, axes = x.shape
+    searches = _Searches(x, f, g, np.zeros_like(x), np.zeros(count), np.zeros((count, axes, axes)), np.zeros(count, dtype=bool))
     _new_direction(searches, np.ones(len(x), dtype=bool), lower, upper, width)
     used = 1
     while used < evaluations and len(running):
@@ -76,7 +73,7 @@ def minimize_in_box(
         accepted = finite & (f_new <= s.f + SUFFICIENT_DECREASE * predicted)
         gain = np.where(accepted, s.f - f_new, 0.0)
 
-        _remember(s, accepted, trial - s.x, g_new - s.g)
+        _learn_curvature(s, accepted, trial - s.x, g_new - s.g)
         s.x = np.where(accepted[:, None], trial, s.x)
         s.g = np.where(accepted[:, None], g_new, s.g)
         _shorten(s, ~accepted, np.where(finite, f_new, np.inf), predicted)
@@ -98,15 +95,24 @@ def _projected(x: Array, g: Array, lower: Array, upper: Array) -> Array:
     return np.where(((x <= lower) & (g > 0.0)) | ((x >= upper) & (g < 0.0)), 0.0, g)
 
 
-def _remember(s: _Searches, accepted: NDArray[np.bool_], step: Array, change: Array) -> None:
-    """Add curvature pairs where a step was accepted and curved upwards."""
+def _learn_curvature(s: _Searches, accepted: NDArray[np.bool_], step: Array, change: Array) -> None:
+    """BFGS update of the Hessian H where a step was accepted and curved upwards.
+
+    H' = H - H step step^T H / (step . H step) + change change^T / (step . change)
+    """
     curvature = np.einsum("mi,mi->m", step, change)
-    useful = accepted & (curvature > 1e-12 * np.einsum("mi,mi->m", change, change))
-    for memory, new in ((s.steps, step), (s.changes, change)):
-        memory[useful, :-1] = memory[useful, 1:]
-        memory[useful, -1] = new[useful]
-    s.inverse[useful, :-1] = s.inverse[useful, 1:]
-    s.inverse[useful, -1] = 1.0 / curvature[useful]
+    squared = np.einsum("mi,mi->m", change, change)
+    i = np.flatnonzero(accepted & (curvature > 1e-12 * squared))
+    if not len(i):
+        return
+    step, change, curvature = step[i], change[i], curvature[i]
+    first = ~s.curved[i]
+    s.hessian[i[first]] = (squared[i[first]] / curvature[first])[:, None, None] * np.eye(step.shape[1])
+    s.curved[i] = True
+    turned = np.einsum("mij,mj->mi", s.hessian[i], step)
+    believed = np.maximum(np.einsum("mi,mi->m", step, turned), 1e-300)
+    s.hessian[i] += change[:, :, None] * (change / curvature[:, None])[:, None, :]
+    s.hessian[i] -= turned[:, :, None] * (turned / believed[:, None])[:, None, :]
 
 
 def _shorten(s: _Searches, rejected: NDArray[np.bool_], f_new: Array, predicted: Array) -> None:
@@ -117,29 +123,27 @@ def _shorten(s: _Searches, rejected: NDArray[np.bool_], f_new: Array, predicted:
 
 
 def _new_direction(s: _Searches, which: NDArray[np.bool_], lower: Array, upper: Array, width: Array) -> None:
-    """L-BFGS two-loop recursion for the searches in `which`, on the axes that are free to move."""
+    """The quasi-Newton direction for the searches in `which`, on the axes that are free to move."""
     # An axis a hair off its face counts as on it, and is sent there: else clipping would cancel every step.
     near = 1e-8 * width
     g = _projected(s.x, s.g, lower + near, upper - near)
     free = g != 0.0
-    d = -g
-    known = s.inverse > 0.0
-    alpha = np.zeros_like(s.inverse)
-    for i in range(MEMORY - 1, -1, -1):
-        alpha[:, i] = s.inverse[:, i] * np.einsum("mi,mi->m", s.steps[:, i], d)
-        d = d - alpha[:, i, None] * s.changes[:, i]
-    newest = np.einsum("mi,mi->m", s.changes[:, -1], s.changes[:, -1])
-    gamma = np.where(known[:, -1], 1.0 / np.maximum(s.inverse[:, -1] * newest, 1e-300), 1.0)
+    # The Newton step of the free axes alone: the others get a row and a column of the identity.
+    reduced = np.where(free[:, :, None] & free[:, None, :] & s.curved[:, None, None], s.hessian, np.eye(g.shape[1]))
+    d = np.where(free, _solve(reduced, -g), 0.0)
+    downhill = s.curved & (np.einsum("mi,mi->m", d, g) < 0.0)
     # Without curvature yet, aim for a tenth of the box along the steepest axis, scaled by the box.
     scale = 0.1 / np.maximum(np.abs(g * width).max(axis=1), 1e-300)
-    d = np.where(known[:, -1, None], d * gamma[:, None], -g * width**2 * scale[:, None])
-    for i in range(MEMORY):
-        beta = s.inverse[:, i] * np.einsum("mi,mi->m", s.changes[:, i], d)
-        d = d + (alpha[:, i] - beta)[:, None] * s.steps[:, i]
-    d = np.where(free, d, 0.0)
-    uphill = np.einsum("mi,mi->m", d, g) >= 0.0
-    d = np.where(uphill[:, None], -g * width**2 * scale[:, None], d)
+    d = np.where(downhill[:, None], d, -g * width**2 * scale[:, None])
     to_face = np.where(s.x - lower < upper - s.x, lower, upper) - s.x
     d = np.where((g == 0.0) & (s.g != 0.0), to_face, d)
     s.direction = np.where(which[:, None], d, s.direction)
     s.step = np.where(which, 1.0, s.step)
+
+
+def _solve(matrices: Array, vectors: Array) -> Array:
+    """The solutions of (m, D, D) systems; a singular one gets its right-hand side back, which is still a way down."""
+    try:
+        return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0], dtype=float)
+    except np.linalg.LinAlgError:
+        return vectors

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
 
 from farthing.numerics.kernels import Array
+from farthing.numerics.normal import scaled_erfc
 
 Mask = NDArray[np.bool_]
 
@@ -45,7 +45,7 @@ def truncate_above_zero(mean: Array, variance: Array, softness: Array | float = 
     sd = np.sqrt(total)
     a = mean / sd
     far = a < -30.0
-    h = np.sqrt(2.0 / np.pi) / erfcx(-np.where(far, 0.0, a) / np.sqrt(2.0))
+    h = np.sqrt(2.0 / np.pi) / scaled_erfc(-np.where(far, 0.0, a) / np.sqrt(2.0))
     t = 1.0 / np.where(far, a, -30.0) ** 2
     excess = np.where(far, -a * t * (1.0 - t * (2.0 - t * (10.0 - t * (74.0 - 706.0 * t)))), h + a)
     left = np.where(far, t * (1.0 - t * (6.0 - t * (50.0 - t * (518.0 - 6354.0 * t)))), 1.0 - h * (h + a))
