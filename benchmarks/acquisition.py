@@ -3,8 +3,9 @@
     python benchmarks/acquisition.py [--problems 200] [--points 100000] [--jobs 2]
 
 Each problem: d from 2 to 6 and a fidelity, a function drawn at random, 10 to 60 evaluations, a surrogate and the information rate
-with default settings. The reference is the best of 100,000 points, half uniform and half crowded around the minimizer draws, the best 60
-refined with gradients, and the search's own result. Found: within 2% of the reference. Writes benchmarks/results/acquisition.json.
+with default settings. The reference is the best of 100,000 points, half uniform and half crowded around the candidates, the best
+60 refined with gradients, and of the search's own result. Found: within 2% of the reference. Writes
+benchmarks/results/acquisition.json.
 """
 
 from __future__ import annotations

@@ -124,12 +124,20 @@ class Kernel:
         return self.variance + self.constant
 
     def squared_distances(self, a: Array, b: Array) -> Array:
-        """u between the rows of a (m, D) and b (n, D): (K, m, n), by one matrix product a draw."""
-        scale = 1.0 / self.lengthscales
-        left, right = a[None] * scale[:, None, :], b[None] * scale[:, None, :]
-        u = np.matmul(-2.0 * left, right.transpose(0, 2, 1))
-        u += np.einsum("kmi,kmi->km", left, left)[:, :, None]
-        u += np.einsum("kni,kni->kn", right, right)[:, None, :]
+        """u between the rows of a (m, D) and b (n, D): (K, m, n), by one matrix product a draw.
+
+        |p - q|^2 = (-2p, |p|^2, 1) . (q, 1, |q|^2), with p = a/l and q = b/l.
+        """
+        draws, axes = self.lengthscales.shape
+        left, right = np.empty((draws, len(a), axes + 2)), np.empty((draws, len(b), axes + 2))
+        np.divide(a[None], self.lengthscales[:, None, :], out=left[..., :axes])
+        np.divide(b[None], self.lengthscales[:, None, :], out=right[..., :axes])
+        left[..., axes] = np.einsum("kmi,kmi->km", left[..., :axes], left[..., :axes])
+        right[..., axes + 1] = np.einsum("kni,kni->kn", right[..., :axes], right[..., :axes])
+        left[..., :axes] *= -2.0
+        left[..., axes + 1] = 1.0
+        right[..., axes] = 1.0
+        u = np.matmul(left, right.transpose(0, 2, 1))
         return np.maximum(u, 0.0, out=u)
 
     def values(self, a: Array, b: Array) -> Array:
