@@ -44,14 +44,15 @@ class Recommendation:
 class Carried:
     """What one step hands to the next: hyperparameter draws, how many observations they saw, and the scale they are in.
 
-    draws: K vectors (log variance, log lengthscales, log noise variance) for values (min(y, ceiling) - location) / scale.
+    draws: K vectors (log variance, log lengthscales, log noise variance) for standardized values (method/standardization.py).
     """
 
     draws: tuple[tuple[float, ...], ...]
     observations: int
     location: float
     scale: float
-    ceiling: float
+    knee: float
+    bend: float
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,8 @@ def recommend(history: History, surrogate: Surrogate, minima: LocalMinima) -> Re
     """
     x = _best_evaluated(history, surrogate) if history.confirmed else minima.x[0]
     mean, variance = surrogate.mixture(x[None])
-    standardization = surrogate.standardization
-    return Recommendation(
-        history.space.params(x),
-        float(mean[0]) * standardization.scale + standardization.location,
-        float(np.sqrt(variance[0])) * standardization.scale,
-    )
+    value, sd = surrogate.standardization.restore(float(mean[0]), float(np.sqrt(variance[0])))
+    return Recommendation(history.space.params(x), value, sd)
 
 
 def _best_evaluated(history: History, surrogate: Surrogate) -> Array:

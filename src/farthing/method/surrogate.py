@@ -98,7 +98,8 @@ def fit_surrogate(history: History, settings: Settings, seed: int, previous: Sur
         n,
         standardization.location,
         standardization.scale,
-        standardization.ceiling,
+        standardization.knee,
+        standardization.bend,
     )
     return _extend(None, moved, history, settings)
 
@@ -112,7 +113,7 @@ def _rescaled(draws: Array, ratio: float) -> Array:
 
 def _extend(previous: Surrogate | None, carried: Carried, history: History, settings: Settings) -> Surrogate:
     """The surrogate of these draws: conditioned at once on the observations they were made for, then on the later ones in turn."""
-    standardization = Standardization(carried.location, carried.scale, carried.ceiling)
+    standardization = Standardization(carried.location, carried.scale, carried.knee, carried.bend)
     values = standardization.apply(history.values)
     known = standardization.apply_noise(history.noises)
     draws = np.array(carried.draws)
