@@ -30,9 +30,8 @@ def known_surrogate(
     )
     share = np.full(draws, 1.0 / draws) if weights is None else np.array(weights)
     carried = Carried(((0.0,) * (scales.shape[1] + 2),) * draws, len(points), 0.0, 1.0, 0.0, np.inf)
-    best = float(values.min())
     standard = Standardization(0.0, 1.0, 0.0, np.inf)
-    return Surrogate(process, share, np.full(draws, noise), best, standard, dimensions, carried)
+    return Surrogate(process, share, np.full(draws, noise), values, standard, dimensions, carried)
 
 
 def sampled_surrogate(seed: int, axes: int, dimensions: int, n: int, lengthscales: list[float], noise: float = 1e-4) -> Surrogate:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from method.problems import known_surrogate, sampled_surrogate
@@ -100,7 +102,7 @@ def test_wlh_does_not_pile_points_on_faces_when_the_minimum_is_inside():
     minima = find_local_minima(surrogate, rng)
     inside = minima.x[(minima.x > 0.0).all(axis=1) & (minima.x < 1.0).all(axis=1)]
     assert len(inside)
-    support = SAMPLERS["wlh"](surrogate, type(minima)(inside, np.zeros(len(inside))), 1000, rng)
+    support = SAMPLERS["wlh"](surrogate, replace(minima, x=inside, mean=np.zeros(len(inside))), 1000, rng)
     assert not ((support == 0.0) | (support == 1.0)).any()
 
 

@@ -51,7 +51,7 @@ def candidates(surrogate: Surrogate, informed: Array, chooses_fidelity: bool, sa
     return np.concatenate([*at_levels, at_random, sobol(d + 1, sample, rng)])
 
 
-def maximize(acquisition: Acquisition, points: Array, starts: int, evaluations: int = 40) -> tuple[Array, float]:
+def maximize(acquisition: Acquisition, points: Array, starts: int, evaluations: int = 25) -> tuple[Array, float]:
     """The best point reached from the most promising of the candidate points (m, D), and its value."""
     scores = acquisition.value(points)
     chosen = distinct(points, -scores, APART, starts)
@@ -61,7 +61,7 @@ def maximize(acquisition: Acquisition, points: Array, starts: int, evaluations: 
         return -value, -gradient
 
     box = np.zeros(points.shape[1]), np.ones(points.shape[1])
-    minima = minimize_in_box(negative, points[chosen], *box, evaluations=evaluations, tolerance=1e-4)
+    minima = minimize_in_box(negative, points[chosen], *box, evaluations=evaluations, tolerance=1e-3)
     best = int(np.argmin(minima.values))
     return minima.points[best], -float(minima.values[best])
 
@@ -74,7 +74,7 @@ def sobol(axes: int, count: int, rng: np.random.Generator) -> Array:
     return qmc.Sobol(axes, scramble=True, rng=rng).random_base2(power)[:count]
 
 
-def informed_places(minima: LocalMinima, minimizers: Array, evaluated: Array) -> Array:
-    """Distinct places worth a closer look: local minima of the mean, the best places evaluated (m, d), minimizer draws (..., d)."""
+def informed_places(minima: LocalMinima, minimizers: Array) -> Array:
+    """Distinct places worth a closer look: local minima of the mean, the best places evaluated, minimizer draws (..., d)."""
     drawn = minimizers.reshape(-1, minimizers.shape[-1])
-    return np.unique(np.concatenate([minima.x[:5], evaluated, drawn]), axis=0)
+    return np.unique(np.concatenate([minima.x[:5], minima.evaluated, drawn]), axis=0)

@@ -228,7 +228,7 @@ def _reduction(
 
     bound, softness = np.zeros((draws * count, m)), np.zeros((draws * count, m))
     if entries.below_best:
-        bound[:, -1] = np.repeat(-surrogate.best_value / units[:, -1], count)
+        bound[:, -1] = np.repeat(-surrogate.values.min() / units[:, -1], count)
         softness[:, -1] = np.repeat(surrogate.noise / units[:, -1] ** 2, count)
     flipped_cov = sign[:, :, None] * given_cov * sign[:, None, :]
     constrained = constrain_above_zero(sign * (given_mean - bound), flipped_cov, one_sided, softness)

@@ -36,7 +36,8 @@ class InformationGain:
 
     def __call__(self, points: Array) -> Array:
         """Information gain at points (C, D): (C,), never negative."""
-        return self._gain(points)[0]
+        c = self.conditioned
+        return self._gain(points, c.process.kernel.values(points, c.process.probes.points))[0]
 
     def with_gradient(self, points: Array) -> tuple[Array, Array]:
         """Information gain (C,) and its gradient (C, D).
@@ -46,7 +47,8 @@ class InformationGain:
         """
         c = self.conditioned
         kernel, x = c.process.kernel, c.process.probes.points
-        value, (slope, white, variance, reduced, pulled) = self._gain(points)
+        cross, slope = kernel.values_and_slopes(points, x)
+        value, (white, variance, reduced, pulled) = self._gain(points, cross)
         before, after = 1.0 / (variance + self.noise[:, None]), 1.0 / reduced
         share = 0.5 * self.weights[:, None, None] / c.places.shape[1]
         # d DeltaH = share * (before * dv - after * (dv - dreduction)), summed over k and r.
@@ -62,11 +64,10 @@ class InformationGain:
         gradient += entry_covariance_gradient(kernel, c.entries, c.units, c.places, points, weight)
         return value, gradient
 
-    def _gain(self, points: Array) -> tuple[Array, tuple[Array, Array, Array, Array, Array]]:
-        """Gain, and what its gradient needs: A phi', L^-1 k, v (K, C), v given the minimizer plus noise (K, r, C), B kappa."""
+    def _gain(self, points: Array, cross: Array) -> tuple[Array, tuple[Array, Array, Array, Array]]:
+        """Gain from k(z, X), and what its gradient needs: L^-1 k, v (K, C), v given the minimizer plus noise (K, r, C), B kappa."""
         c = self.conditioned
         kernel = c.process.kernel
-        cross, slope = kernel.values_and_slopes(points, c.process.probes.points)
         white = c.process.whiten(cross)
         prior = kernel.prior_variance[:, None]
         variance = np.maximum(prior - np.einsum("kcn,kcn->kc", white, white), 0.0)
@@ -78,4 +79,4 @@ class InformationGain:
         reduced = np.maximum(variance[:, None] - reduction, 0.0) + noise
         gain = 0.5 * np.log((variance[:, None] + noise) / reduced)
         value = np.einsum("k,krc->c", self.weights, np.maximum(gain, 0.0)) / gain.shape[1]
-        return value, (slope, white, variance, reduced, pulled)
+        return value, (white, variance, reduced, pulled)

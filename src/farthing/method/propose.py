@@ -160,7 +160,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         acquisition = _improvement(situation, beliefs)
 
     chooses_fidelity = method.chooses_fidelity and surrogate.with_fidelity
-    places = informed_places(minima, minimizers, _best_places(surrogate))
+    places = informed_places(minima, minimizers)
     points = candidates(surrogate, places, chooses_fidelity, SAMPLE, rng)
     if chooses_fidelity or not surrogate.with_fidelity:
         return Deliberation(acquisition, points, price, gain, lambda decided: decided)
@@ -229,10 +229,3 @@ def _at_full_fidelity(acquisition: Acquisition, surrogate: Surrogate) -> Acquisi
         return value, gradient[:, : surrogate.dimensions]
 
     return Acquisition(lambda x: acquisition.value(surrogate.at_full_fidelity(x)), with_gradient)
-
-
-def _best_places(surrogate: Surrogate) -> Array:
-    """The three places evaluated, at any fidelity, where the mean at full fidelity is lowest."""
-    places = np.unique(surrogate.process.probes.points[:, : surrogate.dimensions], axis=0)
-    mean = surrogate.weights @ surrogate.process.mean_at(surrogate.at_full_fidelity(places))
-    return places[np.argsort(mean, kind="stable")[:3]]

@@ -26,14 +26,14 @@ class Surrogate:
     """What is believed of the objective after the observations of a history.
 
     process: K Gaussian processes over D axes, in standardized values; weights: (K,), sum 1; noise: (K,) inferred noise variances;
-    best_value: the lowest value observed, standardized;     dimensions: d, the axes of x (D is one more where s is an axis);
+    values: (n,) those observed, standardized;     dimensions: d, the axes of x (D is one more where s is an axis);
     carried: for the next step.
     """
 
     process: GaussianProcess
     weights: Array
     noise: Array
-    best_value: float
+    values: Array
     standardization: Standardization
     dimensions: int
     carried: Carried
@@ -131,7 +131,7 @@ def _extend(previous: Surrogate | None, carried: Carried, history: History, sett
         process,
         _weights(process, carried.observations),
         noise,
-        float(values.min()),
+        values,
         standardization,
         history.space.dimensions,
         carried,
