@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
+from farthing.checks import as_finite
 from farthing.errors import SettingsError
 
 UNITS = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -26,6 +26,7 @@ def parse_budget(budget: Any) -> float | None:
             amount = float(match[1]) * UNITS[match[2]]
         except ValueError:
             raise SettingsError(f'budget {budget!r} is not understood; give a time such as "90 s" or "8 h"') from None
-    if isinstance(amount, bool) or not isinstance(amount, int | float) or not math.isfinite(amount) or amount <= 0.0:
+    number = as_finite(amount)
+    if number is None or number <= 0.0:
         raise SettingsError(f'the budget is {budget!r}; give a finite number above zero, or a time such as "30 min"')
-    return float(amount)
+    return number

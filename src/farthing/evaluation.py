@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from farthing.checks import as_number
 from farthing.errors import ValueRefused
 from farthing.trials import Evaluation
 
@@ -33,14 +32,20 @@ def evaluate(objective: Callable[..., Any], kwargs: Mapping[str, Any], clock: Cl
     try:
         returned = objective(**kwargs)
     except Exception as error:
-        trace = traceback.format_exception(error)
-        reason = f"{type(error).__name__}: {error}\n{''.join(trace)}"
-        return Outcome(max(clock() - start, 0.0), reason=reason, error=error)
+        return Outcome(max(clock() - start, 0.0), reason=_described(error), error=error)
     seconds = max(clock() - start, 0.0)
     try:
         return Outcome(seconds, checked(returned))
     except ValueRefused as error:
         return Outcome(seconds, reason=str(error), error=error)
+
+
+def _described(error: Exception) -> str:
+    """The exception and its traceback; its type alone where it cannot even describe itself."""
+    try:
+        return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
+    except Exception:
+        return f"{type(error).__name__}, which raised another exception when asked for its message"
 
 
 def checked(returned: Any) -> Evaluation:
@@ -56,14 +61,9 @@ def checked(returned: Any) -> Evaluation:
 
 def finite_number(value: Any, what: str) -> float:
     """A finite float, or a ValueRefused."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+    number = as_number(value)
+    if number is None:
         raise ValueRefused(f"{what} is {value!r} of type {type(value).__name__}; give a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
     if not math.isfinite(number):
         raise ValueRefused(f"{what} is {value!r}; give a finite number, or report a failure with study.fail(trial, reason)")
     return number

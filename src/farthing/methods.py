@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from farthing.checks import as_finite, as_whole
 from farthing.errors import SettingsError
 
 SUPPORTS = ("wlh", "uniform", "ei_slice", "lcb_slice")
@@ -36,6 +37,9 @@ class PES(Method):
     def __post_init__(self) -> None:
         if self.support not in SUPPORTS:
             raise SettingsError(f"there is no support sampler {self.support!r}; choose one of {', '.join(SUPPORTS)}")
+        rivals = as_whole(self.rivals)
+        if rivals is None or rivals < 0:
+            raise SettingsError(f"rivals is {self.rivals!r}; give a whole number from 0 up")
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,16 @@ class EI(Method):
 
 @dataclass(frozen=True)
 class PI(Method):
-    """Probability of improvement, averaged over hyperparameter draws."""
+    """Probability of improvement, averaged over hyperparameter draws.
+
+    margin: by how much to improve on the best posterior mean, in standard deviations of the values; with none, PI would evaluate
+    the same place for ever.
+    """
+
+    margin: float = 0.01
+
+    def __post_init__(self) -> None:
+        _check_nonnegative("margin", self.margin)
 
 
 @dataclass(frozen=True)
@@ -63,8 +76,7 @@ class LCB(Method):
     kappa: float = 2.0
 
     def __post_init__(self) -> None:
-        if not self.kappa >= 0.0:
-            raise SettingsError(f"kappa is {self.kappa!r}; give a number from 0 up")
+        _check_nonnegative("kappa", self.kappa)
 
 
 @dataclass(frozen=True)
@@ -72,12 +84,18 @@ class Random(Method):
     """Uniformly random points at full fidelity."""
 
 
-METHODS = {"envpes": EnvPES, "pes": PES, "ei": EI, "pi": PI, "lcb": LCB, "random": Random}
+def _check_nonnegative(name: str, value: object) -> None:
+    number = as_finite(value)
+    if number is None or number < 0.0:
+        raise SettingsError(f"{name} is {value!r}; give a finite number from 0 up")
+
+
+METHODS: dict[str, type[Method]] = {"envpes": EnvPES, "pes": PES, "ei": EI, "pi": PI, "lcb": LCB, "random": Random}
 
 
 def method_of(method: str | Method) -> Method:
     """The method of that name, or the configured method itself."""
-    if isinstance(method, Method):
+    if isinstance(method, Method) and isinstance(method, tuple(METHODS.values())):
         return method
     if isinstance(method, str) and method in METHODS:
         return METHODS[method]()

@@ -15,7 +15,8 @@ def seconds_in_words(seconds: float) -> str:
     for limit, unit, name in ((0.1, 1e-3, "ms"), (100.0, 1.0, "s"), (6000.0, 60.0, "min")):
         if seconds < limit:
             return f"{seconds / unit:.3g} {name}"
-    return f"{seconds / 3600.0:.3g} h"
+    hours = seconds / 3600.0
+    return f"{hours:.3g} h" if hours < 1000.0 else f"{hours:.0f} h"
 
 
 def params_in_words(params: Mapping[str, float]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from farthing.checks import as_finite, as_whole
 from farthing.errors import SettingsError
 from farthing.numerics.kernels import FAMILIES
 
@@ -38,26 +38,22 @@ class Settings:
             if not ok:
                 raise SettingsError(f"setting {name} is {getattr(self, name)!r}; give {expected}")
 
-        need(self.kernel in FAMILIES, "kernel", f"one of {', '.join(FAMILIES)}")
-        need(self.sampler in SAMPLERS, "sampler", f"one of {', '.join(SAMPLERS)}")
+        def at_least(name: str, least: float) -> bool:
+            number = as_finite(getattr(self, name))
+            return number is not None and number >= least
+
+        need(isinstance(self.kernel, str) and self.kernel in FAMILIES, "kernel", f"one of {', '.join(FAMILIES)}")
+        need(isinstance(self.sampler, str) and self.sampler in SAMPLERS, "sampler", f"one of {', '.join(SAMPLERS)}")
         for name, least in (("draws", 1), ("support_points", 10), ("minimizers", 1), ("starts", 1), ("initial", 1)):
-            need(_is_int(getattr(self, name)) and getattr(self, name) >= least, name, f"a whole number from {least} up")
-        need(_is_number(self.growth) and self.growth > 1.0, "growth", "a number above 1")
-        need(self.noise is None or (_is_number(self.noise) and self.noise >= 0), "noise", "None or a number from 0 up")
-        need(_is_number(self.tolerance) and self.tolerance >= 0, "tolerance", "a number from 0 up")
-        price = self.overhead_price
-        need(price is None or (_is_number(price) and price >= 0), "overhead_price", "None or a number from 0 up")
+            whole = as_whole(getattr(self, name)) is not None and at_least(name, least)
+            need(whole, name, f"a whole number from {least} up")
+        need(at_least("growth", 1.0) and self.growth > 1.0, "growth", "a number above 1")
+        need(self.noise is None or at_least("noise", 0.0), "noise", "None or a number from 0 up")
+        need(at_least("tolerance", 0.0), "tolerance", "a number from 0 up")
+        need(self.overhead_price is None or at_least("overhead_price", 0.0), "overhead_price", "None or a number from 0 up")
         need(isinstance(self.confirm, bool), "confirm", "True or False")
 
     @classmethod
     def describe(cls) -> str:
         """One line a setting: name, default, meaning."""
         return "\n".join(f"{f.name:<16}{f.default!s:<12}{f.metadata['help']}" for f in fields(cls))
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

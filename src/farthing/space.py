@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.checks import as_number
 from farthing.errors import SpaceError
 
 Array = NDArray[np.float64]
@@ -25,11 +26,12 @@ ON_A_FACE = 1e-9
 
 def _number(value: Any, what: str) -> float:
     """A finite float, or an error that names what was given."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    number = as_number(value)
+    if number is None:
         raise SpaceError(f"{what} is {value!r}; give a number")
-    if not math.isfinite(value):
+    if not math.isfinite(number):
         raise SpaceError(f"{what} is {value!r}; give a finite number")
-    return float(value)
+    return number
 
 
 @dataclass(frozen=True)
@@ -104,30 +106,32 @@ class Fidelity:
         The amount itself, relative to full, where the user's numbers are amounts (rows, epochs, cells); its reciprocal where
         smaller is dearer (a tolerance); 1 - s where the ends have no common sign.
         """
-        if self.cheap * self.full <= 0.0:
+        if (self.cheap > 0.0) != (self.full > 0.0) or 0.0 in (self.cheap, self.full):
             return 1.0 - s, np.full_like(s, -1.0)
         if self.log:
-            rate = math.log(self.cheap / self.full)
-            amount, slope = np.exp(rate * s), rate * np.exp(rate * s)
-        else:
-            rate = self.cheap / self.full - 1.0
-            amount, slope = 1.0 + rate * s, np.full_like(s, rate)
+            rate = abs(math.log(self.cheap) - math.log(self.full))
+            work = np.exp(-rate * s)
+            return work, -rate * work
         if abs(self.full) > abs(self.cheap):
-            return amount, slope
-        return 1.0 / amount, -slope / amount**2
+            rate = self.cheap / self.full - 1.0
+            return 1.0 + rate * s, np.full_like(s, rate)
+        rate = self.cheap / max(abs(self.full), abs(self.cheap) * 1e-100) * math.copysign(1.0, self.full) - 1.0
+        work = 1.0 / (1.0 + rate * s)
+        return work, -rate * work**2
 
 
 def _to_unit(values: Array, start: float, end: float, log: bool) -> Array:
-    if log:
-        values, start, end = np.log(values), math.log(start), math.log(end)
-    return np.asarray(np.clip((values - start) / (end - start), 0.0, 1.0))
+    first, last, scaled = (np.log(start), np.log(end), np.log(values)) if log else (start, end, values)
+    unit = np.clip((scaled - first) / (last - first), 0.0, 1.0)
+    # The ends are exact, whatever the logarithm's last digit.
+    return np.where(values == start, 0.0, np.where(values == end, 1.0, unit))
 
 
 def _from_unit(unit: Array, start: float, end: float, log: bool) -> Array:
-    first, last = (math.log(start), math.log(end)) if log else (start, end)
+    first, last = (np.log(start), np.log(end)) if log else (start, end)
     values = first + unit * (last - first)
-    values = np.exp(values) if log else values
-    return np.asarray(np.clip(values, min(start, end), max(start, end)))
+    values = np.clip(np.exp(values) if log else values, min(start, end), max(start, end))
+    return np.where(unit == 0.0, start, np.where(unit == 1.0, end, values))
 
 
 class Space:
@@ -148,8 +152,9 @@ class Space:
             fidelity.check()
             if fidelity.name in axes:
                 raise SpaceError(f"{fidelity.name!r} is both an axis and the fidelity; drop one of them")
-        self.axes = dict(axes)
-        self.fidelity = fidelity
+        # Python floats from here on: NumPy's small integers would overflow.
+        self.axes = {name: replace(axis, low=float(axis.low), high=float(axis.high)) for name, axis in axes.items()}
+        self.fidelity = fidelity and replace(fidelity, cheap=float(fidelity.cheap), full=float(fidelity.full))
 
     @property
     def dimensions(self) -> int:

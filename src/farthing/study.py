@@ -13,17 +13,22 @@ from typing import Any
 import numpy as np
 
 from farthing.budget import parse_budget
-from farthing.errors import NothingToReport, ObjectiveFailed, SettingsError, TrialError
+from farthing.checks import as_whole
+from farthing.errors import KernelError, NothingToReport, ObjectiveFailed, SettingsError, TrialError, ValueRefused
 from farthing.evaluation import Clock, checked, evaluate, nonnegative_number
 from farthing.method.propose import Beliefs, Situation, believe, propose
 from farthing.method.recommend import recommend
-from farthing.methods import Method, method_of
+from farthing.methods import PES, Method, method_of
+from farthing.numerics.kernels import family
 from farthing.report import ProgressLine
 from farthing.settings import Settings
 from farthing.space import Fidelity, Real, Space
 from farthing.store import MemoryStore, Store
 from farthing.threads import one_blas_thread
 from farthing.trials import ABANDONED, PENDING, Evaluation, History, Proposal, Recommendation, Trial
+
+ALL_DONE, SPENT = "all evaluations done", "budget spent"
+"""Why a run ended."""
 
 MAX_FAILURES = 5
 """A run stops when the objective has failed this many times in a row."""
@@ -76,6 +81,14 @@ class Study:
         self.settings = Settings() if settings is None else settings
         if not isinstance(self.settings, Settings):
             raise SettingsError(f"settings are {settings!r}; give a farthing.Settings(...)")
+        smoothness = family(self.settings.kernel).smoothness
+        if isinstance(self.method, PES) and smoothness < 2:
+            raise KernelError(
+                f"{type(self.method).__name__} conditions on second derivatives, which {self.settings.kernel} does not have; "
+                "use Settings(kernel='matern52') or method='ei'"
+            )
+        if store is not None and not all(callable(getattr(store, name, None)) for name in ("trials", "insert", "update")):
+            raise SettingsError(f"store is {store!r}; give a farthing.store.MemoryStore(), or None")
         self._store: Store = MemoryStore() if store is None else store
         self._clock = clock
         self._thinking = 0.0
@@ -127,9 +140,9 @@ class Study:
         """
         with self._thinking_time():
             trial = self._pending(trial)
-            if not isinstance(value, Evaluation):
-                value = Evaluation(value, cost, noise)
-            evaluation = checked(value)
+            if isinstance(value, Evaluation) and (cost is not None or noise is not None):
+                raise ValueRefused("cost or noise was given beside an Evaluation, which has its own; state them once, in either")
+            evaluation = checked(value if isinstance(value, Evaluation) else Evaluation(value, cost, noise))
             seconds = evaluation.cost
             if seconds is None:
                 if trial.number not in self._started:
@@ -146,7 +159,7 @@ class Study:
         with self._thinking_time():
             trial = self._pending(trial)
             if cost is None:
-                cost = max(self._clock() - self._started.get(trial.number, self._clock()), 0.0)
+                cost = self._failure_cost(trial, max(self._clock() - self._started.get(trial.number, self._clock()), 0.0))
             done = trial.failed(str(reason), nonnegative_number(cost, "the cost"), self._next_order())
             self._store.update(done)
             return done
@@ -191,17 +204,20 @@ class Study:
         """
         if not callable(objective):
             raise SettingsError(f"the objective is {objective!r}; give a function of {', '.join(self.space.axes)}")
-        if workers != 1:
+        if as_whole(workers) != 1:
             raise SettingsError(f"workers is {workers!r}; this version evaluates one trial at a time, leave workers at 1")
+        if callback is not None and not callable(callback):
+            raise SettingsError(f"the callback is {callback!r}; give a function of the study and a trial, or None")
+        count = as_whole(evaluations)
+        if evaluations is not None and (count is None or count < 1):
+            raise SettingsError(f"evaluations is {evaluations!r}; give a whole number from 1 up")
         if budget is not None:
             self.budget = parse_budget(budget)
-        if evaluations is not None and (isinstance(evaluations, bool) or not isinstance(evaluations, int) or evaluations < 1):
-            raise SettingsError(f"evaluations is {evaluations!r}; give a whole number from 1 up")
         if self.budget is None and evaluations is None:
             raise SettingsError('neither a budget nor a number of evaluations was given; pass budget="30 min" or evaluations=50')
-        line = self._progress_line(progress, evaluations)
+        line = self._progress_line(progress, count)
         try:
-            message = self._loop(objective, evaluations, callback, line)
+            message = self._loop(objective, count, callback, line)
         finally:
             if line is not None:
                 line.close()
@@ -219,7 +235,7 @@ class Study:
             with self._thinking_time():
                 left = None if evaluations is None else evaluations - done
                 if left == 0:
-                    return "all evaluations done"
+                    return ALL_DONE
                 trial = self._next_trial(last=left == 1)
                 if isinstance(trial, str):
                     return trial
@@ -244,7 +260,7 @@ class Study:
                     self._warn_of_unpriced_overhead(stated)
                 else:
                     failures += 1
-                    finished = self.fail(trial, outcome.reason or "", outcome.seconds)
+                    finished = self.fail(trial, outcome.reason or "", self._failure_cost(trial, outcome.seconds))
                     if failures == MAX_FAILURES:
                         first_line = (outcome.reason or "").partition("\n")[0]
                         raise ObjectiveFailed(
@@ -253,14 +269,14 @@ class Study:
                 if callback is not None and callback(self, finished) is True:
                     return "ended by the callback"
                 if trial.proposal.kind == "confirmation":
-                    return "all evaluations done" if self.budget is None else "budget spent"
+                    return ALL_DONE if left == 1 else SPENT
 
     def _next_trial(self, last: bool) -> Trial | str:
         """The next trial of a run, the confirmation when it is time for that, or the reason to end."""
         history = self.history
         situation = self._situation(history)
         if situation.remaining is not None and situation.remaining <= 0.0:
-            return "budget spent"
+            return SPENT
         beliefs = self._believe(situation)
         if beliefs is None:
             proposed = propose(situation, None)
@@ -268,18 +284,20 @@ class Study:
             return self._begin(*proposed)
         best = recommend(history, beliefs.surrogate, beliefs.minima)
         full = beliefs.surrogate.at_full_fidelity(self.space.unit_points([best.params]))
-        confirm = self.settings.confirm
-        reserve = float(beliefs.cost(full)[0]) if confirm else 0.0
+        confirmable = self.settings.confirm and not self._already_evaluated(history, full)
+        confirmation = float(beliefs.cost(full)[0])
         if situation.remaining is not None:
-            left = situation.remaining - reserve
+            # Kept back: this step's thinking, and the confirmation with its own.
+            thinking = situation.overhead_rate * beliefs.overhead(situation.number + np.arange(2.0))
+            left = situation.remaining - thinking[0] - (confirmation + thinking[1] if confirmable else 0.0)
             situation = replace(situation, remaining=left, limit=left)
-        if not (last and confirm) and (situation.limit is None or situation.limit > 0.0):
+        if not (last and confirmable) and (situation.limit is None or situation.limit > 0.0):
             proposed = propose(situation, beliefs)
             if proposed is not None:
                 return self._begin(*proposed)
-        if not confirm or self._already_evaluated(history, full):
-            return "all evaluations done" if last else "budget spent"
-        proposal = Proposal("confirmation", predicted_cost=reserve, recommendation=best, carried=beliefs.surrogate.carried)
+        if not confirmable:
+            return SPENT
+        proposal = Proposal("confirmation", predicted_cost=confirmation, recommendation=best, carried=beliefs.surrogate.carried)
         return self._begin(np.append(full[0, : self.space.dimensions], 0.0), proposal)
 
     def _already_evaluated(self, history: History, full: np.ndarray[Any, Any]) -> bool:
@@ -353,6 +371,11 @@ class Study:
                 stacklevel=3,
             )
 
+    def _failure_cost(self, trial: Trial, seconds: float) -> float:
+        """What a failure is charged: its seconds, or what it was predicted to cost where costs are stated."""
+        stated = any(t.stated_cost for t in self.trials)
+        return (trial.proposal.predicted_cost or 0.0) if stated else seconds
+
     def _believe(self, situation: Situation) -> Beliefs | None:
         if not len(situation.history):
             return None
@@ -361,13 +384,18 @@ class Study:
 
     def _pending(self, trial: Trial | int) -> Trial:
         """The trial as the store has it, if it is pending."""
-        number = trial.number if isinstance(trial, Trial) else trial
+        number = as_whole(trial.number if isinstance(trial, Trial) else trial)
         trials = self.trials
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(trials):
-            raise TrialError(f"there is no trial {number!r} in this study, which has {len(trials)}; tell a trial that ask() gave")
-        if trials[number].state != PENDING:
-            raise TrialError(f"trial {number} is {trials[number].state} already; a trial takes one result, use add() for another")
-        return trials[number]
+        if number is None or not 0 <= number < len(trials):
+            raise TrialError(f"there is no trial {trial!r} in this study, which has {len(trials)}; tell a trial that ask() gave")
+        known = trials[number]
+        if isinstance(trial, Trial) and (trial.params, trial.fidelity) != (known.params, known.fidelity):
+            raise TrialError(
+                f"trial {number} of this study is at {known.kwargs}, not at {trial.kwargs}; tell a trial to the study it came from"
+            )
+        if known.state != PENDING:
+            raise TrialError(f"trial {number} is {known.state} already; a trial takes one result, use add() for another")
+        return known
 
     def _next_order(self) -> int:
         return 1 + max((t.order for t in self.trials if t.order is not None), default=-1)
@@ -381,6 +409,7 @@ class Study:
 def _seed(seed: int | None) -> int:
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    number = as_whole(seed)
+    if number is None or number < 0:
         raise SettingsError(f"seed is {seed!r}; give a whole number from zero up, or None")
-    return int(seed)
+    return number

@@ -90,7 +90,7 @@ class Trial:
     @property
     def kwargs(self) -> dict[str, Any]:
         """Parameters and fidelity together, for calling the objective."""
-        return self.params if self.fidelity_name is None else {**self.params, self.fidelity_name: self.fidelity}
+        return {**self.params} if self.fidelity_name is None else {**self.params, self.fidelity_name: self.fidelity}
 
     def to_json(self) -> str:
         """This trial as JSON; `from_json` gives it back exactly."""

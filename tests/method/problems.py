@@ -29,8 +29,8 @@ def known_surrogate(
         Kernel(family("matern52"), variance, scales), Probes.values(points), values, np.full((draws, len(points)), noise)
     )
     share = np.full(draws, 1.0 / draws) if weights is None else np.array(weights)
-    carried = Carried(((0.0,) * (scales.shape[1] + 2),) * draws, len(points), 0.0, 1.0, 0.0, np.inf)
-    standard = Standardization(0.0, 1.0, 0.0, np.inf)
+    carried = Carried(((0.0,) * (scales.shape[1] + 2),) * draws, len(points), 0.0, 1.0, 0.0, 0.0)
+    standard = Standardization(0.0, 1.0, 0.0, 0.0)
     return Surrogate(process, share, np.full(draws, noise), values, standard, dimensions, carried)
 
 

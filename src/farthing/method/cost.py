@@ -102,7 +102,8 @@ class CostModel:
     def _log_cost(self, points: Array) -> tuple[Array, Array]:
         trend, trend_gradient, _ = self.trend.with_gradients(points)
         mean, gradient = self.process.mean_and_gradient(points)
-        return self.location + trend + mean[0], trend_gradient + gradient[0]
+        # No further than floats reach.
+        return np.clip(self.location + trend + mean[0], -650.0, 650.0), trend_gradient + gradient[0]
 
 
 def fit_cost(history: History, growth: float, previous: CostModel | None = None) -> CostModel:
@@ -141,7 +142,7 @@ def last_scheduled(n: int, growth: float) -> int:
 def _positive(costs: Array, scheduled: int) -> Array:
     """Costs of zero, at or below the clock's resolution, are taken as a tenth of the smallest positive one among the first."""
     positive = costs[:scheduled][costs[:scheduled] > 0.0]
-    return np.maximum(costs, 0.1 * positive.min() if len(positive) else NO_COST)
+    return np.maximum(costs, max(0.1 * positive.min(), 1e-300) if len(positive) else NO_COST)
 
 
 def _fit(points: Array, log_costs: Array, location: float, fidelity: Fidelity | None, d: int) -> CostModel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farthing.method.standardization import Standardization
 from farthing.numerics.box_search import minimize_in_box
@@ -53,13 +54,13 @@ class Priors:
             entries[axes] = LOG_FIDELITY_LENGTHSCALE
         mean, sd = np.array(entries).T
         if settings.noise is not None:
-            variance = float(standardization.apply_noise(np.array(settings.noise)))
+            variance = float(standardization.apply_noise(np.array(settings.noise), np.array(standardization.knee)))
             mean[-1], sd[-1] = np.log(max(variance, 1e-12)), 0.0
         evidence = Evidence(
             family(settings.kernel),
             history.points,
             standardization.apply(history.values),
-            standardization.apply_noise(history.noises),
+            standardization.apply_noise(history.noises, history.values),
             MEAN_VARIANCE,
         )
         return cls(evidence, mean, sd)
@@ -71,18 +72,27 @@ class Priors:
 
     def log_density(self, vectors: Array) -> Array:
         """Log posterior density up to a constant, (K,) from (K, P)."""
-        inside = np.abs(vectors - self.mean) <= 2.0 * REACH * np.maximum(self.sd, 1e-9)
         density = np.full(len(vectors), -np.inf)
-        ok = inside.all(axis=1)
+        ok = self._inside(vectors)
         if ok.any():
             density[ok] = self.evidence(vectors[ok]) + self._log_prior(vectors[ok])
         return density
 
     def log_density_and_gradient(self, vectors: Array) -> tuple[Array, Array]:
         """The same with its gradient, (K,) and (K, P)."""
-        vectors = np.clip(vectors, self.mean - 2.0 * REACH * self.sd, self.mean + 2.0 * REACH * self.sd)
-        evidence, gradient, _ = self.evidence.with_gradient(vectors)
-        return evidence + self._log_prior(vectors), (gradient - (vectors - self.mean) * self._precision()) * self.free
+        density, gradient = np.full(len(vectors), -np.inf), np.zeros(vectors.shape)
+        ok = self._inside(vectors)
+        if ok.any():
+            v = vectors[ok]
+            evidence, slope, _ = self.evidence.with_gradient(v)
+            density[ok] = evidence + self._log_prior(v)
+            gradient[ok] = (slope - (v - self.mean) * self._precision()) * self.free
+        return density, gradient
+
+    def _inside(self, vectors: Array) -> NDArray[np.bool_]:
+        """Far outside the priors there is no density: nothing may run away to where numbers end."""
+        near = np.abs(vectors - self.mean) <= 2.0 * REACH * np.maximum(self.sd, 1e-2)
+        return np.asarray(near.all(axis=1))
 
     def _precision(self) -> Array:
         return np.where(self.sd > 0.0, 1.0 / np.where(self.sd > 0.0, self.sd, 1.0) ** 2, 0.0)

@@ -30,7 +30,7 @@ class InformationGain:
         """The gain for observations with the surrogate's inferred noise; differences below `tolerance` (user's units) count
         as noise.
         """
-        indifference = surrogate.standardization.apply_noise(np.array(tolerance))
+        indifference = surrogate.standardization.apply_noise(np.array(tolerance), np.array(surrogate.standardization.knee))
         prior = conditioned.process.kernel.prior_variance
         return cls(conditioned, surrogate.weights, surrogate.noise + indifference + JITTER * prior)
 

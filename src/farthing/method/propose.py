@@ -214,7 +214,7 @@ def _improvement(situation: Situation, beliefs: Beliefs) -> Acquisition:
         if isinstance(method, EI):
             return improvement.log_expected_improvement(pretended, points, best, gradient)
         if isinstance(method, PI):
-            return improvement.log_probability_of_improvement(pretended, points, best, gradient)
+            return improvement.log_probability_of_improvement(pretended, points, best - method.margin, gradient)
         assert isinstance(method, LCB)
         return improvement.negative_confidence_bound(pretended, points, method.kappa, gradient)
 

@@ -91,7 +91,7 @@ def fit_surrogate(history: History, settings: Settings, seed: int, previous: Sur
     if carried is None:
         draws = first_draws(priors, settings, rng)
     else:
-        old = _rescaled(np.array(carried.draws), carried.scale / standardization.scale)
+        old = _rescaled(np.array(carried.draws), np.log(carried.scale) - np.log(standardization.scale))
         draws = move_draws(priors, old, surrogate.weights, settings, rng)
     moved = Carried(
         tuple(tuple(float(v) for v in draw) for draw in draws),
@@ -104,10 +104,10 @@ def fit_surrogate(history: History, settings: Settings, seed: int, previous: Sur
     return _extend(None, moved, history, settings)
 
 
-def _rescaled(draws: Array, ratio: float) -> Array:
+def _rescaled(draws: Array, log_ratio: float) -> Array:
     """Draws for values in another scale: variances go with its square."""
     out = draws.copy()
-    out[:, [0, -1]] += 2.0 * np.log(ratio)
+    out[:, [0, -1]] += 2.0 * log_ratio
     return out
 
 
@@ -115,7 +115,7 @@ def _extend(previous: Surrogate | None, carried: Carried, history: History, sett
     """The surrogate of these draws: conditioned at once on the observations they were made for, then on the later ones in turn."""
     standardization = Standardization(carried.location, carried.scale, carried.knee, carried.bend)
     values = standardization.apply(history.values)
-    known = standardization.apply_noise(history.noises)
+    known = standardization.apply_noise(history.noises, history.values)
     draws = np.array(carried.draws)
     noise = np.exp(draws[:, -1])
     if previous is not None and previous.carried == carried and len(previous.process) <= len(values):
