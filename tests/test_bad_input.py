@@ -494,7 +494,7 @@ def test_parameters_that_do_not_fit_the_space_are_refused_by_name(params, compla
 @pytest.mark.parametrize(
     ("fidelity", "complaint"),
     [
-        (5, "fidelity 'rows' is 5.0, outside its range from 10 to 1000"),
+        (5, "fidelity 'rows' is 5, outside its range from 10 to 1000"),
         (10.5, "fidelity 'rows' is 10.5; give a whole number"),
         (math.nan, "fidelity 'rows' is nan; give a finite number"),
         ("100", "fidelity 'rows' is '100'; give a number"),

@@ -17,7 +17,7 @@ def as_number(value: Any) -> float | None:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def as_finite(value: Any) -> float | None:

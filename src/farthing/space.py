@@ -211,7 +211,7 @@ class Space:
         value = _number(fidelity, f"fidelity {self.fidelity.name!r}")
         low, high = sorted((self.fidelity.cheap, self.fidelity.full))
         if not low <= value <= high:
-            raise SpaceError(f"fidelity {self.fidelity.name!r} is {value!r}, outside its range from {low!r} to {high!r}")
+            raise SpaceError(f"fidelity {self.fidelity.name!r} is {value:g}, outside its range from {low:g} to {high:g}")
         if self.fidelity.integer and value != round(value):
             raise SpaceError(f"fidelity {self.fidelity.name!r} is {value!r}; give a whole number")
         return int(value) if self.fidelity.integer else value

@@ -30,6 +30,9 @@ from farthing.trials import ABANDONED, PENDING, Evaluation, History, Proposal, R
 ALL_DONE, SPENT = "all evaluations done", "budget spent"
 """Why a run ended."""
 
+OVERDRAFT = 1.1
+"""The confirmation may cost this many times what is left: costs are predicted, and it would be a pity to miss it by a little."""
+
 MAX_FAILURES = 5
 """A run stops when the objective has failed this many times in a row."""
 
@@ -85,7 +88,7 @@ class Study:
         if isinstance(self.method, PES) and smoothness < 2:
             raise KernelError(
                 f"{type(self.method).__name__} conditions on second derivatives, which {self.settings.kernel} does not have; "
-                "use Settings(kernel='matern52') or method='ei'"
+                "use matern52 or squared_exponential, or method='ei'"
             )
         if store is not None and not all(callable(getattr(store, name, None)) for name in ("trials", "insert", "update")):
             raise SettingsError(f"store is {store!r}; give a farthing.store.MemoryStore(), or None")
@@ -275,7 +278,8 @@ class Study:
         """The next trial of a run, the confirmation when it is time for that, or the reason to end."""
         history = self.history
         situation = self._situation(history)
-        if situation.remaining is not None and situation.remaining <= 0.0:
+        unspent = situation.remaining
+        if unspent is not None and unspent <= 0.0:
             return SPENT
         beliefs = self._believe(situation)
         if beliefs is None:
@@ -286,16 +290,18 @@ class Study:
         full = beliefs.surrogate.at_full_fidelity(self.space.unit_points([best.params]))
         confirmable = self.settings.confirm and not self._already_evaluated(history, full)
         confirmation = float(beliefs.cost(full)[0])
-        if situation.remaining is not None:
+        if unspent is not None and history.confirmed and confirmation > unspent:
+            return SPENT  # what was found is confirmed, and nothing better could be
+        if unspent is not None:
             # Kept back: this step's thinking, and the confirmation with its own.
             thinking = situation.overhead_rate * beliefs.overhead(situation.number + np.arange(2.0))
-            left = situation.remaining - thinking[0] - (confirmation + thinking[1] if confirmable else 0.0)
+            left = unspent - thinking[0] - (confirmation + thinking[1] if confirmable else 0.0)
             situation = replace(situation, remaining=left, limit=left)
         if not (last and confirmable) and (situation.limit is None or situation.limit > 0.0):
             proposed = propose(situation, beliefs)
             if proposed is not None:
                 return self._begin(*proposed)
-        if not confirmable:
+        if not confirmable or (unspent is not None and confirmation > OVERDRAFT * unspent):
             return SPENT
         proposal = Proposal("confirmation", predicted_cost=confirmation, recommendation=best, carried=beliefs.surrogate.carried)
         return self._begin(np.append(full[0, : self.space.dimensions], 0.0), proposal)

@@ -12,7 +12,7 @@ import numpy as np
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.gaussian_process import GaussianProcess, contract_slopes
 from farthing.numerics.kernels import Array
-from farthing.numerics.normal import log_cdf, scaled_erfc
+from farthing.numerics.scipy_lazily import log_normal_cdf, scaled_erfc
 
 _LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 _SQRT_2 = np.sqrt(2.0)
@@ -27,7 +27,7 @@ def log_standard_improvement(a: Array) -> Array:
     """
     a = np.asarray(a, dtype=float)
     upper = np.maximum(a, -1.0)
-    plain = np.log(np.exp(-0.5 * upper**2 - _LOG_SQRT_2PI) + upper * np.exp(log_cdf(upper)))
+    plain = np.log(np.exp(-0.5 * upper**2 - _LOG_SQRT_2PI) + upper * np.exp(log_normal_cdf(upper)))
     t = np.maximum(-a, 1.0)
     mills = _SQRT_HALF_PI * scaled_erfc(t / _SQRT_2)
     inner = np.where(t > 1e4, t**-2, np.maximum(1.0 - t * mills, 0.0) + 1e-300)
@@ -48,7 +48,7 @@ def log_expected_improvement(surrogate: Surrogate, points: Array, best: float, g
     if not gradient:
         return total, np.empty((0, points.shape[1]))
     pdf_ratio = np.exp(np.minimum(-0.5 * a * a - _LOG_SQRT_2PI - log_h, 700.0)) / sd
-    cdf_ratio = np.exp(np.minimum(log_cdf(a) - log_h, 700.0)) / sd
+    cdf_ratio = np.exp(np.minimum(log_normal_cdf(a) - log_h, 700.0)) / sd
     inner = pdf_ratio[:, :, None] * d_sd - cdf_ratio[:, :, None] * d_mean
     return total, np.einsum("km,kmi->mi", share, inner)
 
@@ -57,7 +57,7 @@ def log_probability_of_improvement(surrogate: Surrogate, points: Array, best: fl
     """log of the mean over draws of PI, (m,), and its gradient (m, D) (empty unless asked for)."""
     mean, sd, d_mean, d_sd = predict_with_gradient(surrogate.process, points, gradient)
     a = (best - mean) / sd
-    log_below = log_cdf(a)
+    log_below = log_normal_cdf(a)
     total, share = _log_sum(np.log(surrogate.weights + 1e-300)[:, None] + log_below)
     if not gradient:
         return total, np.empty((0, points.shape[1]))

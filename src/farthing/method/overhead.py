@@ -74,7 +74,7 @@ def fit_overhead(steps: Array, seconds: Array) -> Overhead:
     typical = max(float(np.mean(seconds)), 1e-4)
     last = max(float(steps.max()), 2.0)
     starts = np.log([[0.7 * typical, 0.3 * typical / last**power, power, 0.3 * typical] for power in (1.0, 1.75, 2.5)])
-    minima = minimize_in_box(negative_log_posterior, starts, LOWER, UPPER, evaluations=60, tolerance=1e-3)
+    minima = minimize_in_box(negative_log_posterior, starts, LOWER, UPPER, evaluations=40, tolerance=1e-2)
     best = np.exp(minima.points[np.argmin(minima.values)])
     return Overhead((float(best[0]), float(best[1]), float(best[2]), float(best[3])), len(seconds))
 

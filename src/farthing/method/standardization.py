@@ -39,7 +39,7 @@ class Standardization:
         location, sd = float(unit.mean()), float(unit.std())
         # Values that are all the same to rounding have no scale of their own.
         scale = sd if sd > 1e-14 else 1.0
-        return cls(location * largest, max(scale * largest, 1e-307), knee * largest, bend * largest)
+        return cls(location * largest, max(scale * largest, 1e-307), knee * largest, min(bend * largest, 1e308))
 
     def apply(self, values: Array) -> Array:
         """Values in the user's units -> standardized ones."""

@@ -14,7 +14,7 @@ from farthing.method.improvement import log_expected_improvement
 from farthing.method.local_minima import LocalMinima
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.kernels import Array, Probes
-from farthing.numerics.normal import cdf
+from farthing.numerics.scipy_lazily import normal_cdf
 from farthing.numerics.slice_sampling import sweep
 from farthing.space import ON_A_FACE
 
@@ -40,7 +40,7 @@ def weighted_local_hessians(surrogate: Surrogate, minima: LocalMinima, count: in
     """
     mean, variance = surrogate.mixture(minima.x)
     best = int(np.argmin(mean))
-    weights = cdf((mean[best] - mean) / np.sqrt(np.maximum(variance + variance[best], 1e-300)))
+    weights = normal_cdf((mean[best] - mean) / np.sqrt(np.maximum(variance + variance[best], 1e-300)))
     uniform = int(np.ceil(UNIFORM_SHARE * count))
     shares = rng.multinomial(count - uniform, weights / weights.sum())
     slopes, slope_covariances, hessians = _local_models(surrogate, minima.x)

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from farthing.numerics.gaussian_process import JITTER
 from farthing.numerics.kernels import Array, Family
+from farthing.numerics.scipy_lazily import lapack
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Evidence:
         """Row and column of every packed entry, and where the diagonal lies."""
         n = len(self.points)
         index = np.asfortranarray(np.arange(n * n, dtype=float).reshape(n, n))
-        flat = lapack.dtrttf(index, uplo="L")[0].astype(np.intp)
+        flat = lapack().dtrttf(index, uplo="L")[0].astype(np.intp)
         rows, columns = flat // n, flat % n
         return rows, columns, np.flatnonzero(rows == columns)
 
@@ -65,7 +65,7 @@ class Evidence:
             evidence[k], factor, phi, slope, dual = self._one(vector, targets[k], gradient=True)
             if factor is None:
                 continue
-            inverse = lapack.dpftri(n, factor, uplo="L", overwrite_a=1)[0]
+            inverse = lapack().dpftri(n, factor, uplo="L", overwrite_a=1)[0]
             # Each packed entry off the diagonal stands for two, hence no factor 1/2 there.
             weight = dual[rows] * dual[columns] - inverse
             weight[diagonal] *= 0.5
@@ -92,10 +92,10 @@ class Evidence:
             matrix[diagonal] += noise + self.noise[rows[diagonal]] + JITTER * (variance + self.constant)
         if not np.isfinite(matrix).all():  # LAPACK factors NaN and infinity without complaint
             return -np.inf, None, profile[0], profile[-1], values
-        factor, info = lapack.dpftrf(n, matrix, uplo="L", overwrite_a=1)
+        factor, info = lapack().dpftrf(n, matrix, uplo="L", overwrite_a=1)
         if info != 0:
             return -np.inf, None, profile[0], profile[-1], values
-        dual = lapack.dpftrs(n, factor, values[:, None], uplo="L")[0][:, 0]
+        dual = lapack().dpftrs(n, factor, values[:, None], uplo="L")[0][:, 0]
         log_determinant = np.log(factor[diagonal]).sum()
         evidence = -0.5 * float(values @ dual) - log_determinant - 0.5 * n * np.log(2.0 * np.pi)
         return float(evidence), factor, profile[0], profile[-1], dual

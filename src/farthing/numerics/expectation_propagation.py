@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.numerics.kernels import Array
-from farthing.numerics.normal import scaled_erfc
+from farthing.numerics.scipy_lazily import scaled_erfc
 
 Mask = NDArray[np.bool_]
 

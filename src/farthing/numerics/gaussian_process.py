@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
 from farthing.errors import FarthingError
 from farthing.numerics.kernels import (
@@ -23,6 +22,7 @@ from farthing.numerics.kernels import (
     covariance,
     covariance_lengthscale_derivative,
 )
+from farthing.numerics.scipy_lazily import blas, lapack
 
 JITTER = 1e-10
 """Added to every diagonal, times the prior variance of the probe: about what double precision needs."""
@@ -64,7 +64,7 @@ class GaussianProcess:
         out = np.empty(cross.shape)
         for k in range(len(out)):
             # A row-major lower triangle is a column-major upper one: no copies are made.
-            out[k] = blas.dtrmm(1.0, self.whitener[k].T, cross[k].T, lower=0, trans_a=transpose).T
+            out[k] = blas().dtrmm(1.0, self.whitener[k].T, cross[k].T, lower=0, trans_a=transpose).T
         return out
 
     def cross(self, probes: Probes) -> Array:
@@ -184,7 +184,7 @@ def condition(kernel: Kernel, probes: Probes, values: Array, noise: Array) -> Ga
     whitener = np.empty((draws, n, n))
     for k in range(draws):
         cov[k].flat[:: n + 1] += noise[k]
-        whitener[k] = lapack.dtrtri(cholesky(cov[k], diagonal[k]), lower=1)[0] if n else cov[k]
+        whitener[k] = lapack().dtrtri(cholesky(cov[k], diagonal[k]), lower=1)[0] if n else cov[k]
     whitened = np.einsum("kij,kj->ki", whitener, values)
     dual = np.einsum("kji,kj->ki", whitener, whitened)
     return GaussianProcess(kernel, probes, noise, whitener, whitened, dual)
@@ -196,7 +196,7 @@ def cholesky(matrix: Array, prior_diagonal: Array) -> Array:
     for jitter in (JITTER, 1e-8, 1e-6, 1e-4, 1e-2, 1.0):
         trial = matrix.copy()
         trial.flat[:: n + 1] += jitter * prior_diagonal
-        lower, info = lapack.dpotrf(trial, lower=1, clean=1, overwrite_a=1)
+        lower, info = lapack().dpotrf(trial, lower=1, clean=1, overwrite_a=1)
         if info == 0 and np.isfinite(np.diagonal(lower)).all():  # LAPACK factors NaN without complaint
             return np.asarray(lower)
     raise FarthingError("a covariance matrix has entries that are not finite; please report this with the study's trials")
