@@ -64,9 +64,9 @@ def plot(study: ft.Study, best: ft.Result, path: str) -> None:
     known = [(s, t.proposal.recommendation) for s, t in zip(spent, trials, strict=True) if t.proposal.recommendation]
     seconds, mean = [s for s, _ in known], np.array([r.mean for _, r in known])
     std = np.array([r.std for _, r in known])
-    right.fill_between(seconds, mean - std, mean + std, alpha=0.25, linewidth=0)
+    right.fill_between(seconds, np.maximum(mean - std, mean / 10), mean + std, alpha=0.25, linewidth=0)
     right.plot(seconds, mean)
-    right.set(xlabel="seconds spent", ylabel="expected error at full size", title="The recommendation over time", ylim=(0, None))
+    right.set(xlabel="seconds spent", ylabel="expected error at full size", title="The recommendation over time", yscale="log")
     figure.savefig(path, dpi=120)
 
 

@@ -113,6 +113,8 @@ def _rescaled(draws: Array, log_ratio: float) -> Array:
 
 def _extend(previous: Surrogate | None, carried: Carried, history: History, settings: Settings) -> Surrogate:
     """The surrogate of these draws: conditioned at once on the observations they were made for, then on the later ones in turn."""
+    if previous is not None and previous.carried == carried and len(previous.process) == len(history):
+        return previous
     standardization = Standardization(carried.location, carried.scale, carried.knee, carried.bend)
     values = standardization.apply(history.values)
     known = standardization.apply_noise(history.noises, history.values)
