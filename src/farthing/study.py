@@ -146,16 +146,10 @@ class Study:
             if isinstance(value, Evaluation) and (cost is not None or noise is not None):
                 raise ValueRefused("cost or noise was given beside an Evaluation, which has its own; state them once, in either")
             evaluation = checked(value if isinstance(value, Evaluation) else Evaluation(value, cost, noise))
-            seconds = evaluation.cost
-            if seconds is None:
-                if trial.number not in self._started:
-                    raise TrialError(f"trial {trial.number} was asked for elsewhere, so its time is not known here; give cost=")
-                seconds = max(self._clock() - self._started[trial.number], 0.0)
-            stated = evaluation.cost is not None
-            done = trial.completed(evaluation.value, seconds, evaluation.noise, self._next_order(), stated)
-            self._store.update(done)
-            self._warn_of_unpriced_overhead(stated)
-            return done
+            if evaluation.cost is None and trial.number not in self._started:
+                raise TrialError(f"trial {trial.number} was asked for elsewhere, so its time is not known here; give cost=")
+            seconds = max(self._clock() - self._started.get(trial.number, np.inf), 0.0)
+            return self._complete(trial, evaluation, seconds)
 
     def fail(self, trial: Trial | int, reason: str, cost: float | None = None) -> Trial:
         """Record that a trial could not be evaluated; its cost counts, and the search keeps away from the very place."""
@@ -255,12 +249,7 @@ class Study:
                 done += 1
                 if outcome.evaluation is not None:
                     failures = 0
-                    evaluation = outcome.evaluation
-                    stated = evaluation.cost is not None
-                    cost = outcome.seconds if evaluation.cost is None else evaluation.cost
-                    finished = trial.completed(evaluation.value, cost, evaluation.noise, self._next_order(), stated)
-                    self._store.update(finished)
-                    self._warn_of_unpriced_overhead(stated)
+                    finished = self._complete(trial, outcome.evaluation, outcome.seconds)
                 else:
                     failures += 1
                     finished = self.fail(trial, outcome.reason or "", self._failure_cost(trial, outcome.seconds))
@@ -354,6 +343,15 @@ class Study:
         self._started[trial.number] = self._clock()
         return trial
 
+    def _complete(self, trial: Trial, evaluation: Evaluation, seconds: float) -> Trial:
+        """Record a result; it cost what it says, or else the seconds it took."""
+        stated = evaluation.cost is not None
+        cost = seconds if evaluation.cost is None else evaluation.cost
+        done = trial.completed(evaluation.value, cost, evaluation.noise, self._next_order(), stated)
+        self._store.update(done)
+        self._warn_of_unpriced_overhead(stated)
+        return done
+
     def _situation(self, history: History) -> Situation:
         rate = self._overhead_rate(history)
         remaining = None
@@ -366,7 +364,7 @@ class Study:
         """Cost of a second of thinking: 1 where costs are seconds of wall time, as stated otherwise, 0 until it is stated."""
         if self.settings.overhead_price is not None:
             return self.settings.overhead_price
-        return 0.0 if any(t.stated_cost for t in history.trials) else 1.0
+        return 0.0 if any(t.stated_cost and t.proposal.kind != "added" for t in history.trials) else 1.0
 
     def _warn_of_unpriced_overhead(self, stated: bool) -> None:
         if stated and self.settings.overhead_price is None:

@@ -39,16 +39,11 @@ def draw_minimizers(surrogate: Surrogate, support: Array, count: int, rng: np.ra
     normal = rng.standard_normal((len(mean), len(support), count))
     out = np.empty((len(mean), count, support.shape[1]))
     for k in range(len(mean)):
-        kernel = one_kernel(process.kernel, k)
+        kernel = process.kernel.only(k)
         posterior = kernel.values(z, z)[0] - white[k] @ white[k].T
         lower = cholesky(posterior, np.full(len(z), kernel.prior_variance[0]))
         out[k] = support[np.argmin(mean[k, :, None] + lower @ normal[k], axis=0)]
     return out
-
-
-def one_kernel(kernel: Kernel, k: int) -> Kernel:
-    """The k-th of K kernels, alone."""
-    return Kernel(kernel.family, kernel.variance[k : k + 1], kernel.lengthscales[k : k + 1], kernel.constant)
 
 
 def choose_rivals(surrogate: Surrogate, minima: Array, minimizers: Array, count: int) -> Array:

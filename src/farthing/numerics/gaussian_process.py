@@ -179,12 +179,12 @@ def condition(kernel: Kernel, probes: Probes, values: Array, noise: Array) -> Ga
     draws, n = len(kernel.variance), len(probes)
     values = np.broadcast_to(values, (draws, n))
     noise = np.ascontiguousarray(np.broadcast_to(noise, (draws, n)))
-    cov = _prior(kernel, probes)
     diagonal = _prior_diagonal(kernel, probes)
     whitener = np.empty((draws, n, n))
-    for k in range(draws):
-        cov[k].flat[:: n + 1] += noise[k]
-        whitener[k] = lapack().dtrtri(cholesky(cov[k], diagonal[k]), lower=1)[0] if n else cov[k]
+    for k in range(draws if n else 0):  # one by one, for the sake of memory
+        cov = _prior(kernel.only(k), probes)[0]
+        cov.flat[:: n + 1] += noise[k]
+        whitener[k] = lapack().dtrtri(cholesky(cov, diagonal[k]), lower=1, overwrite_c=1)[0]
     whitened = np.einsum("kij,kj->ki", whitener, values)
     dual = np.einsum("kji,kj->ki", whitener, whitened)
     return GaussianProcess(kernel, probes, noise, whitener, whitened, dual)

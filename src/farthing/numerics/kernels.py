@@ -123,6 +123,10 @@ class Kernel:
         """Variance of one value of f before any observation, (K,)."""
         return self.variance + self.constant
 
+    def only(self, k: int) -> Kernel:
+        """The k-th of the K kernels, alone."""
+        return Kernel(self.family, self.variance[k : k + 1], self.lengthscales[k : k + 1], self.constant)
+
     def squared_distances(self, a: Array, b: Array) -> Array:
         """u between the rows of a (m, D) and b (n, D): (K, m, n), by one matrix product a draw.
 
