@@ -1,6 +1,6 @@
 """Overhead: how long `ask` and `recommend` take after n evaluations, stage by stage, beside Optuna's GPSampler.
 
-    python benchmarks/overhead.py [--quick] [--no-optuna]
+    python benchmarks/overhead.py [--quick] [--no-optuna] [--memory]
 
 One BLAS thread. A study with a fidelity and default settings gets n evaluations of a smooth function; after one first step, steps
 of ask, tell and recommend are timed: the median over five studies of the mean over four steps. For n = 500, d = 6 also the mean
@@ -169,7 +169,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="n up to 100 and two studies each")
     parser.add_argument("--no-optuna", action="store_true")
+    parser.add_argument("--memory", action="store_true", help="measure memory and import time again, and nothing else")
     arguments = parser.parse_args()
+    if arguments.memory:
+        kept = json.loads((RESULTS / "overhead.json").read_text())
+        kept |= {"import_seconds": import_seconds(), "peak_memory_mb_n1000_d6": peak_memory()}
+        (RESULTS / "overhead.json").write_text(json.dumps(kept, indent=1))
+        return
     instrument()
     sizes, studies = ((20, 50, 100), 2) if arguments.quick else ((20, 50, 100, 200, 500, 1000), 5)
     rows = []

@@ -32,9 +32,8 @@ def minimize(
     """Minimize an expensive objective, choosing at every step the point and the price.
 
     objective: called with one keyword argument for each axis, and one for the fidelity; returns a number, or an Evaluation with its
-    own cost and noise. budget: cost units or a time ("30 min"); by default cost is wall time. For everything else see
-    `Study`, whose
-    `run` this is.
+    own cost and noise. budget: cost units or a time ("30 min"); by default cost is wall time. For everything else see `Study`,
+    whose `run` this is.
     """
     study = Study(space, fidelity=fidelity, budget=budget, method=method, seed=seed, store=store, name=name, settings=settings)
     return study.run(objective, evaluations=evaluations, workers=workers, callback=callback, progress=progress)

@@ -1,8 +1,7 @@
 """The axes of a problem, and the way between the user's units and the unit cube.
 
 Everything inside farthing works on unit points x in [0, 1]^d and a unit fidelity s in [0, 1], where s = 0 is the full, true
-objective
-and s = 1 the cheapest one.
+objective and s = 1 the cheapest one.
 """
 
 from __future__ import annotations

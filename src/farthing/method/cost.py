@@ -109,9 +109,8 @@ class CostModel:
 def fit_cost(history: History, growth: float, previous: CostModel | None = None) -> CostModel:
     """The cost model after the observations of a history; with no cost known, what the priors expect.
 
-    Parameters are fitted at scheduled numbers of observations, each `growth` times the last, and kept between; `previous`
-    saves work
-    and changes nothing.
+    Parameters are fitted at scheduled numbers of observations, each `growth` times the last, and kept between; `previous` saves
+    work and changes nothing.
     """
     points, costs = history.costs
     scheduled = last_scheduled(len(costs), growth)

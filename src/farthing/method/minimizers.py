@@ -84,8 +84,18 @@ class Entries:
         return np.tril_indices(self.dimensions, -1)
 
     @property
+    def derivative_axes(self) -> list[tuple[int, ...]]:
+        """The axes along which each derivative entry is taken."""
+        d = self.dimensions
+        axes: list[tuple[int, ...]] = [(i,) for i in range(d)]
+        axes += [(i, i) for i in range(d)]
+        if self.off_diagonal:
+            axes += [(int(i), int(j)) for i, j in zip(*self.pairs, strict=True)]
+        return axes
+
+    @property
     def derivatives(self) -> int:
-        return 2 * self.dimensions + (len(self.pairs[0]) if self.off_diagonal else 0)
+        return len(self.derivative_axes)
 
     @property
     def combinations(self) -> Array:
@@ -102,19 +112,13 @@ class Entries:
 
     def units(self, kernel: Kernel) -> Array:
         """Prior standard deviation of every entry: (K, p)."""
-        d = self.dimensions
-        axes: list[tuple[int, ...]] = [(i,) for i in range(d)] + [(i, i) for i in range(d)]
-        if self.off_diagonal:
-            axes += [(int(i), int(j)) for i, j in zip(*self.pairs, strict=True)]
-        origin = Probes.of(np.zeros((1, kernel.lengthscales.shape[1])), axes)
+        origin = Probes.of(np.zeros((1, kernel.lengthscales.shape[1])), self.derivative_axes)
         derivatives = np.sqrt(np.diagonal(covariance(kernel, origin, origin), axis1=1, axis2=2))
         values = np.repeat(np.sqrt(kernel.prior_variance)[:, None], 1 + len(self.rivals), axis=1)
         return np.concatenate([derivatives, values], axis=1)
 
     def kinds(self, x: Array) -> tuple[Mask, Mask, Array]:
-        """For minimizers x (K, r, d): which constraints are equalities, which one-sided, and the sign that makes them >= 0:
-        (K, r, m).
-        """
+        """For minimizers x (K, r, d): which constraints are equalities, which are one-sided, with what sign. Each (K, r, m)."""
         lower, upper = x < ON_A_FACE, x > 1.0 - ON_A_FACE
         interior = ~(lower | upper)
         never = np.zeros(x.shape, dtype=bool)
@@ -179,12 +183,9 @@ def condition_on_minimizers(
 def _prior(kernel: Kernel, entries: Entries, units: Array, places: Array) -> Array:
     """Prior covariance of the entries of each minimizer, in their units: (K, r, p, p)."""
     draws, count, axes = places.shape
-    d, m, q = entries.dimensions, entries.derivatives, len(entries.rivals)
+    m, q = entries.derivatives, len(entries.rivals)
     out = np.empty((draws, count, m + 1 + q, m + 1 + q))
-    kinds: list[tuple[int, ...]] = [(i,) for i in range(d)] + [(i, i) for i in range(d)]
-    if entries.off_diagonal:
-        kinds += [(int(i), int(j)) for i, j in zip(*entries.pairs, strict=True)]
-    origin = Probes.of(np.zeros((1, axes)), [*kinds, ()])
+    origin = Probes.of(np.zeros((1, axes)), [*entries.derivative_axes, ()])
     scale = units[:, :, None] * units[:, None, :]
     out[:, :, : m + 1, : m + 1] = (covariance(kernel, origin, origin) / scale[:, : m + 1, : m + 1])[:, None]
     if q:

@@ -2,9 +2,8 @@
 
     overhead(n) = theta_0 + theta_1 n^theta_2 + N(0, theta_3^2)   seconds, at step n
 
-with independent Gamma priors, the most probable theta given the overheads recorded so far. Every further evaluation will
-need its own
-step of thinking, so what counts is the mean overhead over the steps that the remaining budget allows.
+with independent Gamma priors, the most probable theta given the overheads recorded so far. Every further evaluation will need
+its own step of thinking, so what counts is the mean overhead over the steps that the remaining budget allows.
 """
 
 from __future__ import annotations
@@ -83,9 +82,8 @@ def fit_overhead(steps: Array, seconds: Array) -> Overhead:
 class Price:
     """What an evaluation costs all in all: its own cost plus the mean overhead of the steps to come.
 
-    thresholds: (N,) falling; with evaluations of at most thresholds[N-1] there are N more steps. means: (N,) mean overhead
-    over them,
-    in units of cost.
+    thresholds: (N,) falling; with evaluations of at most thresholds[N-1] there are N more steps. means: (N,) mean overhead over
+    them, in units of cost.
     """
 
     cost: CostModel

@@ -34,9 +34,8 @@ def weighted_local_hessians(surrogate: Surrogate, minima: LocalMinima, count: in
 
     f is taken as a parabola near c_i with the expected Hessian H and a random gradient g, so its minimum is at c_i - H^-1 g:
         x ~ N(c_i, H^-1 cov(g) H^-T),  truncated to the box,
-    weighted by P(f(c_i) < f(c_best)). On an axis where c_i lies on a face the expected gradient does not vanish: there the
-    draw stays
-    on the face when its gradient points outwards, and moves inwards by |g|/H otherwise.
+    weighted by P(f(c_i) < f(c_best)). On an axis where c_i lies on a face the expected gradient does not vanish: there the draw
+    stays on the face when its gradient points outwards, and moves inwards by |g|/H otherwise.
     """
     mean, variance = surrogate.mixture(minima.x)
     best = int(np.argmin(mean))

@@ -1,10 +1,8 @@
 """Log evidence of many hyperparameter vectors at once, with its gradient, as fast as LAPACK allows.
 
-A hyperparameter vector is (log A, log l_1, ..., log l_D, log noise variance), see `farthing.numerics.kernels`. The
-covariance matrix
-is kept in LAPACK's rectangular full packed form, half of its entries in one vector, so that the squared distances of all
-vectors are a
-single product of their inverse square lengthscales with the packed squared differences of the points.
+A hyperparameter vector is (log A, log l_1, ..., log l_D, log noise variance), see `farthing.numerics.kernels`. The covariance
+matrix is kept in LAPACK's rectangular full packed form, half of its entries in one vector, so that the squared distances of all
+vectors are a single product of their inverse square lengthscales with the packed squared differences of the points.
 """
 
 from __future__ import annotations

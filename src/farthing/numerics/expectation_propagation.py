@@ -1,8 +1,7 @@
 """A Gaussian under one-sided constraints, by expectation propagation (Minka 2001).
 
-Each constraint "h_i >= 0" (softly: "h_i + N(0, softness_i) >= 0") is replaced by a Gaussian site exp(-t_i h_i^2 / 2 + b_i
-h_i) whose
-parameters make the marginal of h_i have the moments it has under the true constraint and all the other sites.
+Each constraint "h_i >= 0" (softly: "h_i + N(0, softness_i) >= 0") is replaced by a Gaussian site exp(-t_i h_i^2 / 2 + b_i h_i)
+whose parameters make the marginal of h_i have the moments it has under the true constraint and all the other sites.
 """
 
 from __future__ import annotations

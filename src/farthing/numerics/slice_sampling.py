@@ -32,9 +32,9 @@ def sweep(
     """Move every chain (K, P) once along each row of `directions` (R, P), whose lengths are the initial slice widths.
 
     Along a direction v from x: a level log p(x) - Exp(1); an interval of length |v| placed at random around x, stepped out
-    until both
-    ends lie below the level (at most `step_outs` steps in all, shared at random between the ends, which keeps detailed balance);
-    then uniform draws, each rejected one becoming the new end on its side. A chain whose interval shrinks to nothing stays.
+    until both ends lie below the level (at most `step_outs` steps in all, shared at random between the ends, which keeps
+    detailed balance); then uniform draws, each rejected one becoming the new end on its side. A chain whose interval shrinks to
+    nothing stays.
     """
     x = state.copy()
     current = log_density(x)
