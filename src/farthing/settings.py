@@ -27,7 +27,10 @@ class Settings:
     support_points: int = _setting(300, "places among which each draw of the minimizer is made")
     minimizers: int = _setting(2, "draws of the minimizer for each hyperparameter draw")
     starts: int = _setting(6, "local searches for the best next evaluation")
-    initial: int = _setting(10, "evaluations of the initial design")
+    initial: int = _setting(10, "evaluations of the initial design; the paper has 20")
+    initial_fidelities: tuple[float, ...] = _setting(
+        (0.5, 1.0), "where on the way from full (0) to cheap (1) each of its places is evaluated; the paper has 0.5, 0.75, 0.875"
+    )
     noise: float | None = _setting(None, "standard deviation of the objective's noise; None: inferred")
     tolerance: float = _setting(0.0, "differences in the objective below this do not matter")
     overhead_price: float | None = _setting(None, "cost of one second of overhead, where costs are not seconds")
@@ -47,6 +50,9 @@ class Settings:
         for name, least in (("draws", 1), ("support_points", 10), ("minimizers", 1), ("starts", 1), ("initial", 1)):
             whole = as_whole(getattr(self, name)) is not None and at_least(name, least)
             need(whole, name, f"a whole number from {least} up")
+        levels = self.initial_fidelities if isinstance(self.initial_fidelities, tuple) else ()
+        inside = [number is not None and 0.0 <= number <= 1.0 for number in map(as_finite, levels)]
+        need(bool(inside) and all(inside), "initial_fidelities", "a tuple of numbers from 0 to 1")
         need(at_least("growth", 1.0) and self.growth > 1.0, "growth", "a number above 1")
         need(self.noise is None or at_least("noise", 0.0), "noise", "None or a number from 0 up")
         need(at_least("tolerance", 0.0), "tolerance", "a number from 0 up")
@@ -56,4 +62,4 @@ class Settings:
     @classmethod
     def describe(cls) -> str:
         """One line a setting: name, default, meaning."""
-        return "\n".join(f"{f.name:<16}{f.default!s:<12}{f.metadata['help']}" for f in fields(cls))
+        return "\n".join(f"{f.name:<20}{f.default!s:<14}{f.metadata['help']}" for f in fields(cls))

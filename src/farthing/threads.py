@@ -6,11 +6,14 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
+from farthing.numerics.scipy_lazily import lapack
+
 
 @cache
 def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
+    lapack()  # SciPy brings a BLAS of its own, and the controller only knows those that are loaded
     return ThreadpoolController()
 
 

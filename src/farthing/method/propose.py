@@ -23,7 +23,6 @@ from farthing.numerics.kernels import Array
 from farthing.settings import Settings
 from farthing.trials import History, Proposal
 
-INITIAL_FIDELITIES = (0.5, 0.75, 0.875)
 INITIAL_SHARE = 1.0 / 3.0
 """The initial design ends early when it has taken this share of the budget."""
 
@@ -177,9 +176,9 @@ def _designing(situation: Situation) -> bool:
 
 
 def _initial_point(situation: Situation) -> Array:
-    """Paper §5: space-filling x, each evaluated at s = 0.5, 0.75, 0.875; at s = 0 by methods that do not choose the fidelity."""
+    """Space-filling x, each evaluated at a few fidelities; at full fidelity by methods that do not choose it."""
     history, number = situation.history, situation.number
-    levels = INITIAL_FIDELITIES if situation.method.chooses_fidelity and history.with_fidelity else (0.0,)
+    levels = situation.settings.initial_fidelities if situation.method.chooses_fidelity and history.with_fidelity else (0.0,)
     place, level = divmod(number, len(levels))
     x = sobol(history.space.dimensions, place + 1, stream(situation.seed, "design", 0))[place]
     return np.append(x, levels[level])
