@@ -22,8 +22,8 @@ def cost(s: float) -> float:
 
 
 def unrelated(x: float, y: float, s: float) -> ft.Evaluation:
-    """The truth at s = 0 only; as soon as s grows, something else altogether, quickly changing with s."""
-    other = np.sin(11.0 * x + 40.0 * s) + np.cos(13.0 * y - 37.0 * s)
+    """The truth near s = 0 only; beyond, another function altogether, on which all cheap fidelities agree with one another."""
+    other = np.sin(5.0 * x + 1.0) + np.cos(4.0 * y)
     share = np.exp(-40.0 * s)
     return ft.Evaluation(share * truth(x, y) + (1.0 - share) * other, cost=cost(s))
 
@@ -44,9 +44,9 @@ def cost_to_reach(objective, method: str, seed: int, regret: float, budget: floa
 
 
 def test_cheap_values_unrelated_to_the_truth_cost_at_most_twice_what_pes_needs():
-    """Never stuck at the cheapest fidelity: medians over five seeds, to a regret of 0.01."""
-    ours = [cost_to_reach(unrelated, "envpes", seed, 0.01, 400.0) for seed in range(5)]
-    plain = [cost_to_reach(unrelated, "pes", seed, 0.01, 400.0) for seed in range(5)]
+    """Never stuck at the cheapest fidelity: medians over six seeds, to a regret of 0.01."""
+    ours = [cost_to_reach(unrelated, "envpes", seed, 0.01, 400.0) for seed in range(6)]
+    plain = [cost_to_reach(unrelated, "pes", seed, 0.01, 400.0) for seed in range(6)]
     assert np.median(plain) < 400.0
     assert np.median(ours) <= 2.0 * np.median(plain)
 

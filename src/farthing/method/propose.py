@@ -88,7 +88,9 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     surrogate = beliefs.surrogate
     known = Proposal("initial", recommendation=recommend(situation.history, surrogate, beliefs.minima), carried=surrogate.carried)
     if _designing(situation):
-        return _within_limit(situation, beliefs, _initial_point(situation), known)
+        last = situation.number == situation.settings.initial - 1
+        point = _first_full_point(beliefs) if last and surrogate.with_fidelity else _initial_point(situation)
+        return _within_limit(situation, beliefs, point, known)
     rng = stream(situation.seed, "proposal", situation.number)
     if isinstance(situation.method, Random):
         anywhere = np.append(rng.random(surrogate.dimensions), 0.0)
@@ -173,6 +175,11 @@ def _designing(situation: Situation) -> bool:
     spent = history.spent + situation.overhead_rate * history.overhead_seconds
     budget = None if situation.remaining is None else situation.remaining + spent
     return situation.number < situation.settings.initial and (budget is None or spent < INITIAL_SHARE * budget)
+
+
+def _first_full_point(beliefs: Beliefs) -> Array:
+    """The best place evaluated so far, at full fidelity: cheap evaluations may agree with one another and not with the truth."""
+    return np.append(beliefs.minima.evaluated[0], 0.0)
 
 
 def _initial_point(situation: Situation) -> Array:
