@@ -56,6 +56,20 @@ def test_wlh_support_is_nearer_to_the_minimizers_distribution_than_uniform_or_sl
     assert distance["wlh"] < 0.06
 
 
+def test_wlh_gives_the_lower_of_two_minima_the_greater_weight():
+    """Two well-known basins, the right one lower by far more than their doubt: reversed weights would turn this over."""
+    axis = np.linspace(0.0, 1.0, 17)[:, None]
+    values = np.cos(4.0 * np.pi * axis[:, 0]) - 0.4 * axis[:, 0]  # minima near 0.25 and 0.75
+    surrogate = known_surrogate(axis, values, 1, [[0.25]], noise=1e-6)
+    rng = np.random.default_rng(0)
+    minima = find_local_minima(surrogate, rng)
+    assert len(minima.x) >= 2
+    support = SAMPLERS["wlh"](surrogate, minima, 1000, rng)[:, 0]
+    near_lower, near_higher = (np.abs(support - 0.76) < 0.05).mean(), (np.abs(support - 0.26) < 0.05).mean()
+    assert near_lower > 0.75
+    assert near_higher < 0.1
+
+
 @pytest.mark.parametrize("name", ["wlh", "uniform"])
 @pytest.mark.parametrize("seed", range(3))
 def test_minimizer_draws_follow_the_argmin_of_dense_joint_draws(seed, name):

@@ -36,18 +36,18 @@ REACH = 6.0
 
 
 @dataclass(frozen=True)
-class Priors:
+class Posterior:
     """The posterior density of hyperparameters: Gaussian priors on their logs times the evidence.
 
-    mean, sd: (P,). With known noise the last entry is held at `mean` (sd 0).
+    prior_mean, prior_sd: (P,). With known noise the last entry is held at its mean (sd 0).
     """
 
     evidence: Evidence
-    mean: Array
-    sd: Array
+    prior_mean: Array
+    prior_sd: Array
 
     @classmethod
-    def of(cls, history: History, standardization: Standardization, settings: Settings) -> Priors:
+    def of(cls, history: History, standardization: Standardization, settings: Settings) -> Posterior:
         axes = history.points.shape[1]
         entries = [LOG_VARIANCE, *[LOG_LENGTHSCALE] * axes, LOG_NOISE]
         if history.with_fidelity:
@@ -68,7 +68,7 @@ class Priors:
     @property
     def free(self) -> Array:
         """1 where a hyperparameter is inferred, 0 where it is known."""
-        return (self.sd > 0.0).astype(float)
+        return (self.prior_sd > 0.0).astype(float)
 
     def log_density(self, vectors: Array) -> Array:
         """Log posterior density up to a constant, (K,) from (K, P)."""
@@ -86,90 +86,92 @@ class Priors:
             v = vectors[ok]
             evidence, slope, _ = self.evidence.with_gradient(v)
             density[ok] = evidence + self._log_prior(v)
-            gradient[ok] = (slope - (v - self.mean) * self._precision()) * self.free
+            gradient[ok] = (slope - (v - self.prior_mean) * self._precision()) * self.free
         return density, gradient
 
     def _inside(self, vectors: Array) -> NDArray[np.bool_]:
         """Far outside the priors there is no density: nothing may run away to where numbers end."""
-        near = np.abs(vectors - self.mean) <= 2.0 * REACH * np.maximum(self.sd, 1e-2)
+        near = np.abs(vectors - self.prior_mean) <= 2.0 * REACH * np.maximum(self.prior_sd, 1e-2)
         return np.asarray(near.all(axis=1))
 
     def _precision(self) -> Array:
-        return np.where(self.sd > 0.0, 1.0 / np.where(self.sd > 0.0, self.sd, 1.0) ** 2, 0.0)
+        return np.where(self.prior_sd > 0.0, 1.0 / np.where(self.prior_sd > 0.0, self.prior_sd, 1.0) ** 2, 0.0)
 
     def _log_prior(self, vectors: Array) -> Array:
-        return np.asarray(-0.5 * ((vectors - self.mean) ** 2 * self._precision()).sum(axis=1))
+        return np.asarray(-0.5 * ((vectors - self.prior_mean) ** 2 * self._precision()).sum(axis=1))
 
 
-def most_probable(priors: Priors, starts: Array) -> Array:
+def most_probable(posterior: Posterior, starts: Array) -> Array:
     """The MAP hyperparameters (P,) found from the starts (m, P)."""
-    reach = REACH * np.maximum(priors.sd, 1e-9)
+    reach = REACH * np.maximum(posterior.prior_sd, 1e-9)
 
     def negative(vectors: Array) -> tuple[Array, Array]:
-        density, gradient = priors.log_density_and_gradient(vectors)
+        density, gradient = posterior.log_density_and_gradient(vectors)
         return -density, -gradient
 
-    minima = minimize_in_box(negative, starts, priors.mean - reach, priors.mean + reach, evaluations=40, tolerance=1e-2)
+    minima = minimize_in_box(
+        negative, starts, posterior.prior_mean - reach, posterior.prior_mean + reach, evaluations=40, tolerance=1e-2
+    )
     return np.asarray(minima.points[np.argmin(minima.values)])
 
 
-def laplace_whitening(priors: Priors, mode: Array) -> Array:
+def laplace_whitening(posterior: Posterior, mode: Array) -> Array:
     """W with W W^T the covariance of the Laplace approximation at the mode (P, P); known entries get 0.
 
     The Hessian is a central difference of the closed-form gradient. No direction is taken to be wider than twice the widest prior.
     """
     size, step = len(mode), 0.05
     shifts = step * np.eye(size)
-    _, gradient = priors.log_density_and_gradient(np.concatenate([mode + shifts, mode - shifts]))
+    _, gradient = posterior.log_density_and_gradient(np.concatenate([mode + shifts, mode - shifts]))
     hessian = -(gradient[:size] - gradient[size:]) / (2.0 * step)
     hessian = np.where(np.isfinite(hessian), 0.5 * (hessian + hessian.T), 0.0)
     values, vectors = np.linalg.eigh(hessian)
-    widest = 2.0 * priors.sd.max()
+    widest = 2.0 * posterior.prior_sd.max()
     sds = np.where(values > widest**-2, 1.0 / np.sqrt(np.maximum(values, widest**-2)), widest)
-    return np.asarray(priors.free[:, None] * vectors * sds)
+    return np.asarray(posterior.free[:, None] * vectors * sds)
 
 
-def first_draws(priors: Priors, settings: Settings, rng: np.random.Generator) -> Array:
+def first_draws(posterior: Posterior, settings: Settings, rng: np.random.Generator) -> Array:
     """Draws with nothing to start from: the Laplace approximation, then a few moves. (K, P), one row for MAP."""
-    mode = most_probable(priors, priors.mean[None])
+    mode = most_probable(posterior, posterior.prior_mean[None])
     if settings.sampler == "map":
         return mode[None]
-    whitening = laplace_whitening(priors, mode)
-    return _move(priors, _laplace_draws(priors, mode, whitening, settings.draws, rng), whitening, settings, rng, moves=2)
+    whitening = laplace_whitening(posterior, mode)
+    return _move(posterior, _laplace_draws(posterior, mode, whitening, settings.draws, rng), whitening, settings, rng, moves=2)
 
 
-def move_draws(priors: Priors, draws: Array, weights: Array, settings: Settings, rng: np.random.Generator) -> Array:
+def move_draws(posterior: Posterior, draws: Array, weights: Array, settings: Settings, rng: np.random.Generator) -> Array:
     """Resample the draws (K, P) by their weights, systematically, and move each along its chain.
 
     A draw that new data, or a new scale of the values, have left far outside the posterior would take long to find back:
     it starts anew from the Laplace approximation.
     """
     picks = np.searchsorted(np.cumsum(weights), (np.arange(len(draws)) + rng.random()) / len(draws))
-    draws = _within_reach(priors, draws[np.minimum(picks, len(draws) - 1)])
-    densities = priors.log_density(draws)
-    mode = most_probable(priors, np.stack([draws[np.argmax(densities)], priors.mean]))
+    draws = _within_reach(posterior, draws[np.minimum(picks, len(draws) - 1)])
+    densities = posterior.log_density(draws)
+    mode = most_probable(posterior, np.stack([draws[np.argmax(densities)], posterior.prior_mean]))
     if settings.sampler == "map":
         return mode[None]
-    whitening = laplace_whitening(priors, mode)
-    stray = densities < priors.log_density(mode[None])[0] - STRAY - len(mode)
-    draws[stray] = _laplace_draws(priors, mode, whitening, int(stray.sum()), rng)
-    return _move(priors, draws, whitening, settings, rng, moves=1)
+    whitening = laplace_whitening(posterior, mode)
+    stray = densities < posterior.log_density(mode[None])[0] - STRAY - len(mode)
+    draws[stray] = _laplace_draws(posterior, mode, whitening, int(stray.sum()), rng)
+    return _move(posterior, draws, whitening, settings, rng, moves=1)
 
 
-def _within_reach(priors: Priors, draws: Array) -> Array:
-    return np.clip(draws, priors.mean - REACH * priors.sd, priors.mean + REACH * priors.sd)
+def _within_reach(posterior: Posterior, draws: Array) -> Array:
+    return np.clip(draws, posterior.prior_mean - REACH * posterior.prior_sd, posterior.prior_mean + REACH * posterior.prior_sd)
 
 
-def _laplace_draws(priors: Priors, mode: Array, whitening: Array, count: int, rng: np.random.Generator) -> Array:
-    return _within_reach(priors, mode + rng.standard_normal((count, len(mode))) @ whitening.T)
+def _laplace_draws(posterior: Posterior, mode: Array, whitening: Array, count: int, rng: np.random.Generator) -> Array:
+    return _within_reach(posterior, mode + rng.standard_normal((count, len(mode))) @ whitening.T)
 
 
-def _move(priors: Priors, draws: Array, whitening: Array, settings: Settings, rng: np.random.Generator, moves: int) -> Array:
+def _move(posterior: Posterior, draws: Array, whitening: Array, settings: Settings, rng: np.random.Generator, moves: int) -> Array:
     if settings.sampler == "hmc":
-        return transitions(priors.log_density_and_gradient, draws, rng, whitening=whitening, count=3 * moves)[0]
+        return transitions(posterior.log_density_and_gradient, draws, rng, whitening=whitening, count=3 * moves)[0]
     # Slice widths of about two standard deviations; known entries have no direction of their own.
-    directions = 2.0 * whitening.T if settings.sampler == "whitened_slice" else np.diag(priors.sd)
+    directions = 2.0 * whitening.T if settings.sampler == "whitened_slice" else np.diag(posterior.prior_sd)
     directions = directions[np.abs(directions).max(axis=1) > 0.0]
     for _ in range(moves):
-        draws, _ = sweep(priors.log_density, draws, rng, directions=directions)
+        draws, _ = sweep(posterior.log_density, draws, rng, directions=directions)
     return draws

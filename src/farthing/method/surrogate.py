@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from farthing.method.hyperparameters import MEAN_VARIANCE, Priors, first_draws, move_draws
+from farthing.method.hyperparameters import MEAN_VARIANCE, Posterior, first_draws, move_draws
 from farthing.method.standardization import Standardization
 from farthing.method.streams import stream
 from farthing.numerics.gaussian_process import GaussianProcess, condition
@@ -86,13 +86,13 @@ def fit_surrogate(history: History, settings: Settings, seed: int, previous: Sur
     if previous is not None and previous.carried.observations == n and len(previous.process) == n:
         return previous  # moved already, at this very history, by a recommendation
     standardization = Standardization.of(history.values)
-    priors = Priors.of(history, standardization, settings)
+    posterior = Posterior.of(history, standardization, settings)
     rng = stream(seed, "hyperparameters", n)
     if carried is None:
-        draws = first_draws(priors, settings, rng)
+        draws = first_draws(posterior, settings, rng)
     else:
         old = _rescaled(np.array(carried.draws), np.log(carried.scale) - np.log(standardization.scale))
-        draws = move_draws(priors, old, surrogate.weights, settings, rng)
+        draws = move_draws(posterior, old, surrogate.weights, settings, rng)
     moved = Carried(
         tuple(tuple(float(v) for v in draw) for draw in draws),
         n,
