@@ -49,10 +49,10 @@ def main() -> None:
             surrogate = surrogate_after(task, 50, seed)
             for sampler in times:
                 rng = np.random.default_rng(seed)
-                minima = find_local_minima(surrogate, rng)
+                minima = find_local_minima(surrogate, None, rng)
                 start = time.perf_counter()
                 if sampler == "wlh":
-                    minima = find_local_minima(surrogate, rng)
+                    minima = find_local_minima(surrogate, None, rng)
                 support = SAMPLERS[sampler](surrogate, minima, 1000, rng)
                 times[sampler].append(time.perf_counter() - start)
                 assert support.shape == (1000, task.dimensions)

@@ -35,7 +35,7 @@ class Evaluation:
 class Recommendation:
     """The best parameters by all that is known, with the objective's expected value there at full fidelity and its uncertainty."""
 
-    params: dict[str, float]
+    params: dict[str, Any]
     mean: float
     std: float
 
@@ -57,7 +57,10 @@ class Carried:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Why a trial was made. `kind`: initial, acquisition, confirmation or added. What was not computed is None."""
+    """Why a trial was made. `kind`: initial, acquisition, confirmation or added. What was not computed is None.
+
+    information_share, price_share: its information gain and its price (overhead included), as shares of those at full fidelity.
+    """
 
     kind: str
     predicted_cost: float | None = None
@@ -65,16 +68,30 @@ class Proposal:
     information_rate: float | None = None
     horizon: int | None = None
     mean_overhead: float | None = None
+    information_share: float | None = None
+    price_share: float | None = None
     recommendation: Recommendation | None = None
     carried: Carried | None = None
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Proposal:
+        """From what `asdict` gave, perhaps by way of JSON."""
+        recommendation, carried = data.get("recommendation"), data.get("carried")
+        if carried is not None:
+            carried = Carried(**{**carried, "draws": tuple(tuple(draw) for draw in carried["draws"])})
+        return cls(**{**data, "recommendation": recommendation and Recommendation(**recommendation), "carried": carried})
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluation, asked for or added. `overhead`: seconds of thinking before it. `order`: which of the results it was."""
+    """One evaluation, asked for or added.
+
+    params, fidelity: in the user's units; overhead: seconds of thinking before it; order: which of the results it was;
+    reason, traceback: why there is no value; owner: who evaluates it, if a run does; started: seconds since 1970.
+    """
 
     number: int
-    params: dict[str, float]
+    params: dict[str, Any]
     fidelity: float | int | None
     proposal: Proposal
     fidelity_name: str | None = None
@@ -85,7 +102,10 @@ class Trial:
     overhead: float = 0.0
     order: int | None = None
     reason: str | None = None
+    traceback: str | None = None
     stated_cost: bool = False
+    owner: str | None = None
+    started: float | None = None
 
     @property
     def kwargs(self) -> dict[str, Any]:
@@ -99,24 +119,13 @@ class Trial:
     @classmethod
     def from_json(cls, text: str) -> Trial:
         data = json.loads(text)
-        proposal = data.pop("proposal")
-        recommendation, carried = proposal.pop("recommendation"), proposal.pop("carried")
-        if carried is not None:
-            carried["draws"] = tuple(tuple(draw) for draw in carried["draws"])
-        return cls(
-            **data,
-            proposal=Proposal(
-                **proposal,
-                recommendation=Recommendation(**recommendation) if recommendation else None,
-                carried=Carried(**carried) if carried else None,
-            ),
-        )
+        return cls(**{**data, "proposal": Proposal.of(data["proposal"])})
 
-    def completed(self, value: float, cost: float, noise: float | None, order: int, stated_cost: bool) -> Trial:
-        return replace(self, state=COMPLETE, value=value, cost=cost, noise=noise, order=order, stated_cost=stated_cost)
+    def completed(self, value: float, cost: float | None, noise: float | None, stated_cost: bool) -> Trial:
+        return replace(self, state=COMPLETE, value=value, cost=cost, noise=noise, stated_cost=stated_cost, reason=None)
 
-    def failed(self, reason: str, cost: float, order: int) -> Trial:
-        return replace(self, state=FAILED, reason=reason, cost=cost, order=order)
+    def failed(self, reason: str, cost: float, traceback: str | None = None) -> Trial:
+        return replace(self, state=FAILED, reason=reason, cost=cost, traceback=traceback)
 
 
 @dataclass(frozen=True)
@@ -147,6 +156,11 @@ class History:
     def _complete(self) -> list[Trial]:
         return sorted((t for t in self.trials if t.state == COMPLETE), key=lambda t: t.order or 0)
 
+    @cached_property
+    def groups(self) -> NDArray[np.intp]:
+        """(D,) the axis to which each column of the points belongs; the fidelity is the last."""
+        return np.append(self.space.groups, len(self.space.axes)) if self.with_fidelity else self.space.groups
+
     def _unit(self, trials: list[Trial]) -> Array:
         points = self.space.unit_points([t.params for t in trials])
         if not self.with_fidelity:
@@ -162,6 +176,11 @@ class History:
     def avoided(self) -> Array:
         """(m, D) unit points from which no more is to be learned now: pending trials, and failed ones."""
         return self._unit([t for t in self.trials if t.state in (PENDING, FAILED)])
+
+    @cached_property
+    def failed(self) -> Array:
+        """(m, D) unit points of the trials that failed."""
+        return self._unit([t for t in self.trials if t.state == FAILED])
 
     @cached_property
     def values(self) -> Array:

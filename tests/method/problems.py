@@ -9,6 +9,7 @@ from farthing.method.standardization import Standardization
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.gaussian_process import condition
 from farthing.numerics.kernels import Kernel, Probes, family
+from farthing.space import Space
 from farthing.trials import Carried, History
 
 
@@ -31,7 +32,8 @@ def known_surrogate(
     share = np.full(draws, 1.0 / draws) if weights is None else np.array(weights)
     carried = Carried(((0.0,) * (scales.shape[1] + 2),) * draws, len(points), 0.0, 1.0, 0.0, 0.0)
     standard = Standardization(0.0, 1.0, 0.0, 0.0)
-    return Surrogate(process, share, np.full(draws, noise), values, standard, dimensions, carried)
+    space = Space({f"x{i}": ft.Real(0.0, 1.0) for i in range(dimensions)})
+    return Surrogate(process, share, np.full(draws, noise), values, standard, space, carried)
 
 
 def sampled_surrogate(seed: int, axes: int, dimensions: int, n: int, lengthscales: list[float], noise: float = 1e-4) -> Surrogate:

@@ -24,7 +24,7 @@ def gain_of(surrogate, method=None, seed=0, noise=None):
     """Information gain with many minimizer draws, as `propose` puts it together."""
     method = EnvPES() if method is None else method
     rng = np.random.default_rng(seed)
-    minima = find_local_minima(surrogate, rng)
+    minima = find_local_minima(surrogate, None, rng)
     support = SAMPLERS[method.support](surrogate, minima, 400, rng)
     minimizers = draw_minimizers(surrogate, support, MINIMIZERS, rng)
     rivals = choose_rivals(surrogate, minima.x, minimizers, method.rivals)
@@ -171,7 +171,7 @@ def test_papers_variant_holds_the_off_diagonal_hessian_at_zero():
 def test_pending_points_lower_the_gain_there_and_leave_it_elsewhere():
     surrogate = sampled_surrogate(11, 2, 2, 8, [0.2, 0.2])
     rng = np.random.default_rng(0)
-    minima = find_local_minima(surrogate, rng)
+    minima = find_local_minima(surrogate, None, rng)
     minimizers = draw_minimizers(surrogate, SAMPLERS["wlh"](surrogate, minima, 300, rng), 50, rng)
     pending = np.array([[0.5, 0.5]])
     gains = []

@@ -47,7 +47,7 @@ def test_wlh_support_is_nearer_to_the_minimizers_distribution_than_uniform_or_sl
     surrogate = bowl(seed)
     rng = np.random.default_rng(50 + seed)
     truth = dense_argmins(surrogate, rng)
-    minima = find_local_minima(surrogate, rng)
+    minima = find_local_minima(surrogate, None, rng)
     distance = {
         name: energy_distance(SAMPLERS[name](surrogate, minima, 1000, rng), truth) for name in ("wlh", "uniform", "ei_slice")
     }
@@ -62,7 +62,7 @@ def test_wlh_gives_the_lower_of_two_minima_the_greater_weight():
     values = np.cos(4.0 * np.pi * axis[:, 0]) - 0.4 * axis[:, 0]  # minima near 0.25 and 0.75
     surrogate = known_surrogate(axis, values, 1, [[0.25]], noise=1e-6)
     rng = np.random.default_rng(0)
-    minima = find_local_minima(surrogate, rng)
+    minima = find_local_minima(surrogate, None, rng)
     assert len(minima.x) >= 2
     support = SAMPLERS["wlh"](surrogate, minima, 1000, rng)[:, 0]
     near_lower, near_higher = (np.abs(support - 0.76) < 0.05).mean(), (np.abs(support - 0.26) < 0.05).mean()
@@ -77,7 +77,7 @@ def test_minimizer_draws_follow_the_argmin_of_dense_joint_draws(seed, name):
     surrogate = bowl(seed)
     rng = np.random.default_rng(80 + seed)
     truth = dense_argmins(surrogate, rng)
-    minima = find_local_minima(surrogate, rng)
+    minima = find_local_minima(surrogate, None, rng)
     draws = np.concatenate([draw_minimizers(surrogate, SAMPLERS[name](surrogate, minima, 600, rng), 50, rng)[0] for _ in range(8)])
     assert energy_distance(draws, truth) < 0.02
     assert energy_distance(rng.random((400, 2)), truth) > 0.1
@@ -89,7 +89,7 @@ def test_minimum_on_a_face_keeps_its_draws_on_that_face():
     points = np.concatenate([rng.random((30, 2)), np.column_stack([np.zeros(5), np.linspace(0.1, 0.9, 5)])])
     values = 3.0 * points[:, 0] + 4.0 * (points[:, 1] - 0.5) ** 2
     surrogate = known_surrogate(points, values - values.mean(), 2, [[0.6, 0.6]], noise=1e-5)
-    minima = find_local_minima(surrogate, rng)
+    minima = find_local_minima(surrogate, None, rng)
     support = SAMPLERS["wlh"](surrogate, minima, 1000, rng)
     assert (support[:, 0] == 0.0).mean() > 0.7
     draws = draw_minimizers(surrogate, support, 100, rng)[0]
@@ -102,7 +102,7 @@ def test_minimum_on_a_face_keeps_its_draws_on_that_face():
 def test_every_sampler_gives_as_many_points_inside_the_box_as_asked_for(name, axes):
     surrogate = sampled_surrogate(1, axes, axes, 6, [0.3] * axes)
     rng = np.random.default_rng(0)
-    support = SAMPLERS[name](surrogate, find_local_minima(surrogate, rng), 130, rng)
+    support = SAMPLERS[name](surrogate, find_local_minima(surrogate, None, rng), 130, rng)
     assert support.shape == (130, axes)
     assert ((support >= 0.0) & (support <= 1.0)).all()
 
@@ -113,7 +113,7 @@ def test_wlh_does_not_pile_points_on_faces_when_the_minimum_is_inside():
     points = rng.random((12, 2))
     values = ((points - np.array([0.06, 0.5])) ** 2).sum(axis=1)
     surrogate = known_surrogate(points, (values - values.mean()) / values.std(), 2, [[0.5, 0.5]], noise=1e-2)
-    minima = find_local_minima(surrogate, rng)
+    minima = find_local_minima(surrogate, None, rng)
     inside = minima.x[(minima.x > 0.0).all(axis=1) & (minima.x < 1.0).all(axis=1)]
     assert len(inside)
     support = SAMPLERS["wlh"](surrogate, replace(minima, x=inside, mean=np.zeros(len(inside))), 1000, rng)
@@ -122,7 +122,7 @@ def test_wlh_does_not_pile_points_on_faces_when_the_minimum_is_inside():
 
 def test_local_minima_are_minima_of_the_mean():
     surrogate = sampled_surrogate(6, 2, 2, 15, [0.2, 0.2])
-    minima = find_local_minima(surrogate, np.random.default_rng(0))
+    minima = find_local_minima(surrogate, None, np.random.default_rng(0))
     dense = np.random.default_rng(1).random((20_000, 2))
     mean, _ = surrogate.mixture(dense)
     assert minima.mean[0] <= mean.min() + 1e-6

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from farthing.method.domain import Domain
 from farthing.method.local_minima import LocalMinima, distinct
 from farthing.method.surrogate import Surrogate
-from farthing.numerics.box_search import minimize_in_box
 from farthing.numerics.kernels import Array
 
 LEVELS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -22,6 +23,8 @@ LEVELS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 DISPLACEMENTS = (0.02, 0.1, 0.3)
 """Displacements of informed places, in units of the mean lengthscales."""
 
+EXCHANGED = 0.3
+"""Of displaced places, those for which a choice is drawn anew, for every choice."""
 
 APART = 0.05
 """Starts of local searches differ by more than this on some axis."""
@@ -35,24 +38,36 @@ class Acquisition:
     with_gradient: Callable[[Array], tuple[Array, Array]]
 
 
-def candidates(surrogate: Surrogate, informed: Array, chooses_fidelity: bool, sample: int, rng: np.random.Generator) -> Array:
+def candidates(surrogate: Surrogate, informed: Array, domain: Domain, sample: int, rng: np.random.Generator) -> Array:
     """Candidate points: informed places (p, d) and displaced ones at several fidelities, and `sample` quasi-random ones.
 
     (m, d + 1) where the fidelity is to be chosen, (m, d) where it is not.
     """
     d = surrogate.dimensions
+    numbers = domain.space.numbers
     lengthscales = np.exp(surrogate.weights @ np.log(surrogate.process.kernel.lengthscales))[:d]
     width = np.minimum(lengthscales, 0.5)
     moved = [np.clip(informed + size * width * rng.standard_normal(informed.shape), 0.0, 1.0) for size in DISPLACEMENTS]
-    if not chooses_fidelity:
-        return np.concatenate([informed, *moved, sobol(d, sample, rng)])
+    if numbers < d:
+        for part in moved:
+            part[:, numbers:] = np.where(
+                _exchanged(domain, len(part), rng), rng.random((len(part), d - numbers)), informed[:, numbers:]
+            )
+    if not domain.with_fidelity:
+        return np.concatenate([domain.snap(np.concatenate([informed, *moved])), domain.scatter(sobol(d, sample, rng))])
     at_levels = [np.column_stack([informed, np.full(len(informed), level)]) for level in LEVELS]
     at_random = np.column_stack([np.concatenate(moved), rng.random(len(informed) * len(moved))])
-    return np.concatenate([*at_levels, at_random, sobol(d + 1, sample, rng)])
+    return np.concatenate([domain.snap(np.concatenate([*at_levels, at_random])), domain.scatter(sobol(d + 1, sample, rng))])
 
 
-def maximize(acquisition: Acquisition, points: Array, starts: int, evaluations: int = 25) -> tuple[Array, float]:
-    """The best point reached from the most promising of the candidate points (m, D), and its value."""
+def _exchanged(domain: Domain, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(count, columns of choices) where a choice is drawn anew, all its columns at once."""
+    groups = domain.space.groups[domain.space.numbers :] - domain.space.numbers
+    return (rng.random((count, groups[-1] + 1)) < EXCHANGED)[:, groups]
+
+
+def maximize(acquisition: Acquisition, domain: Domain, points: Array, starts: int, evaluations: int = 25) -> tuple[Array, Array]:
+    """What was found from the most promising of the candidate points (m, D), and the candidates: points and values, best first."""
     scores = acquisition.value(points)
     chosen = distinct(points, -scores, APART, starts)
 
@@ -60,10 +75,10 @@ def maximize(acquisition: Acquisition, points: Array, starts: int, evaluations: 
         value, gradient = acquisition.with_gradient(z)
         return -value, -gradient
 
-    box = np.zeros(points.shape[1]), np.ones(points.shape[1])
-    minima = minimize_in_box(negative, points[chosen], *box, evaluations=evaluations, tolerance=1e-3)
-    best = int(np.argmin(minima.values))
-    return minima.points[best], -float(minima.values[best])
+    found, values = domain.minimize(negative, points[chosen], evaluations=evaluations, tolerance=1e-3)
+    points, scores = np.concatenate([found, points]), np.concatenate([-values, scores])
+    order = np.argsort(-scores, kind="stable")
+    return points[order], scores[order]
 
 
 def sobol(axes: int, count: int, rng: np.random.Generator) -> Array:

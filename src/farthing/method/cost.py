@@ -12,12 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from farthing.axes import Fidelity
 from farthing.numerics.box_search import minimize_in_box
 from farthing.numerics.evidence import Evidence
 from farthing.numerics.gaussian_process import GaussianProcess, condition
 from farthing.numerics.kernels import Array, Kernel, Probes, family
-from farthing.space import Fidelity
 from farthing.trials import History
 
 LOG_FLOOR = (-2.0, 3.0)
@@ -116,10 +117,9 @@ def fit_cost(history: History, growth: float, previous: CostModel | None = None)
     scheduled = last_scheduled(len(costs), growth)
     log_costs = np.log(_positive(costs, scheduled))
     location = float(log_costs[:scheduled].mean()) if scheduled else 0.0
-    axes = points.shape[1]
-    if previous is None or previous.fitted != scheduled or previous.process.probes.points.shape[1] != axes:
+    if previous is None or previous.fitted != scheduled or previous.process.probes.points.shape[1] != points.shape[1]:
         fidelity = history.space.fidelity if history.with_fidelity else None
-        previous = _fit(points[:scheduled], log_costs[:scheduled] - location, location, fidelity, history.space.dimensions)
+        previous = _fit(points[:scheduled], log_costs[:scheduled] - location, location, fidelity, history.groups)
     later = slice(len(previous.process), None)
     if len(points[later]):
         residual = log_costs[later] - location - previous.trend(points[later])
@@ -144,12 +144,13 @@ def _positive(costs: Array, scheduled: int) -> Array:
     return np.maximum(costs, max(0.1 * positive.min(), 1e-300) if len(positive) else NO_COST)
 
 
-def _fit(points: Array, log_costs: Array, location: float, fidelity: Fidelity | None, d: int) -> CostModel:
-    axes = points.shape[1]
+def _fit(points: Array, log_costs: Array, location: float, fidelity: Fidelity | None, groups: NDArray[np.intp]) -> CostModel:
+    d = len(groups) - int(fidelity is not None)
+    axes = int(groups[-1]) + 1
     entries = [LOG_FLOOR, LOG_WORK, LOG_POWER, *[SLOPE] * d, LOG_VARIANCE, *[LOG_LENGTHSCALE] * axes, LOG_NOISE]
     prior_mean, prior_sd = np.array(entries).T
     split = 3 + d
-    evidence = Evidence(family("matern52"), points, log_costs, np.zeros(len(points)))
+    evidence = Evidence(family("matern52"), points, log_costs, np.zeros(len(points)), groups=groups)
 
     def negative_log_posterior(vectors: Array) -> tuple[Array, Array]:
         trends = [Trend.of(v, d, fidelity).with_gradients(points) for v in vectors]
@@ -171,7 +172,7 @@ def _fit(points: Array, log_costs: Array, location: float, fidelity: Fidelity | 
         minima = minimize_in_box(negative_log_posterior, starts, *box, evaluations=60, tolerance=1e-2)
         best = minima.points[np.argmin(minima.values)]
     trend = Trend.of(best, d, fidelity)
-    kernel = Kernel(family("matern52"), np.exp(best[split : split + 1]), np.exp(best[None, split + 1 : -1]))
+    kernel = Kernel(family("matern52"), np.exp(best[split : split + 1]), np.exp(best[None, split + 1 : -1])[:, groups])
     noise = float(np.exp(best[-1]))
     process = condition(kernel, Probes.values(points), log_costs - trend(points), np.full(len(points), noise))
     return CostModel(trend, process, location, noise, len(points))

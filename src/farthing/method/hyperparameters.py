@@ -1,6 +1,7 @@
 """Drawing hyperparameters given the observations: slice sampling, whitened slice sampling, whitened HMC, or MAP (paper §2.1).
 
-A hyperparameter vector is (log variance, log lengthscale of each axis, log noise variance), in standardized values and unit axes.
+A hyperparameter vector is (log variance, log lengthscale of each axis, log noise variance), in standardized values and unit axes;
+the columns of a choice share one lengthscale.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from farthing.trials import History
 
 LOG_VARIANCE = (0.0, 1.0)
 LOG_LENGTHSCALE = (np.log(0.5), 1.0)
+LOG_CHOICE_LENGTHSCALE = (np.log(1.0), 1.0)
 LOG_FIDELITY_LENGTHSCALE = (np.log(1.0), 1.25)
 LOG_NOISE = (np.log(1e-5), 3.0)
 """Normal priors (mean, sd), natural logs. The noise may be anything from rounding to a tenth of the spread."""
@@ -48,10 +50,11 @@ class Posterior:
 
     @classmethod
     def of(cls, history: History, standardization: Standardization, settings: Settings) -> Posterior:
-        axes = history.points.shape[1]
-        entries = [LOG_VARIANCE, *[LOG_LENGTHSCALE] * axes, LOG_NOISE]
+        space = history.space
+        lengthscales = [LOG_LENGTHSCALE] * space.numbers + [LOG_CHOICE_LENGTHSCALE] * (len(space.axes) - space.numbers)
         if history.with_fidelity:
-            entries[axes] = LOG_FIDELITY_LENGTHSCALE
+            lengthscales.append(LOG_FIDELITY_LENGTHSCALE)
+        entries = [LOG_VARIANCE, *lengthscales, LOG_NOISE]
         mean, sd = np.array(entries).T
         if settings.noise is not None:
             variance = float(standardization.apply_noise(np.array(settings.noise), np.array(standardization.knee)))
@@ -62,6 +65,7 @@ class Posterior:
             standardization.apply(history.values),
             standardization.apply_noise(history.noises, history.values),
             MEAN_VARIANCE,
+            history.groups,
         )
         return cls(evidence, mean, sd)
 

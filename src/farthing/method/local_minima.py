@@ -1,4 +1,7 @@
-"""Local minima of the posterior mean at full fidelity: where support points, recommendations and searches begin."""
+"""Local minima of the posterior mean at full fidelity: where support points, recommendations and searches begin.
+
+Where evaluations have failed, the mean is raised by -log of the chance that one succeeds (method/feasibility.py).
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from farthing.method.domain import Domain
+from farthing.method.feasibility import Feasibility
 from farthing.method.surrogate import Surrogate
-from farthing.numerics.box_search import minimize_in_box
 from farthing.numerics.kernels import Array
 
 SCREENED = 128
@@ -31,22 +35,33 @@ class LocalMinima:
     evaluated: Array
 
 
-def find_local_minima(surrogate: Surrogate, rng: np.random.Generator) -> LocalMinima:
+def find_local_minima(surrogate: Surrogate, feasibility: Feasibility | None, rng: np.random.Generator) -> LocalMinima:
     """Descend the mixture's mean from the best places evaluated (at any fidelity) and the best of a random sample, in one batch."""
     d = surrogate.dimensions
+    domain = Domain(surrogate.space, with_fidelity=False)
+
+    def raised(x: Array) -> tuple[Array, Array]:
+        mean, gradient = surrogate.mean_and_gradient(x)
+        if feasibility is None:
+            return mean, gradient
+        log_chance, slope = feasibility.log_chance(surrogate.at_full_fidelity(x))
+        return mean - log_chance, gradient - slope[:, :d]
+
     lowest = np.argsort(surrogate.values, kind="stable")[:SCREENED]
     evaluated = np.unique(surrogate.process.probes.points[lowest, :d], axis=0)
-    random = rng.random((SCREENED, d))
-    mean = surrogate.weights @ surrogate.process.mean_at(surrogate.at_full_fidelity(np.concatenate([evaluated, random])))
+    random = domain.scatter(rng.random((SCREENED, d)))
+    at_full = surrogate.at_full_fidelity(np.concatenate([evaluated, random]))
+    mean = surrogate.weights @ surrogate.process.mean_at(at_full)
+    if feasibility is not None:
+        mean -= feasibility.log_chance(at_full)[0]
     evaluated = evaluated[np.argsort(mean[: len(evaluated)], kind="stable")[: STARTS // 2]]
     random = random[np.argsort(mean[-SCREENED:], kind="stable")[: STARTS - len(evaluated)]]
 
-    box = np.zeros(d), np.ones(d)
-    rough = minimize_in_box(surrogate.mean_and_gradient, np.concatenate([evaluated, random]), *box, evaluations=12)
-    survivors = rough.points[distinct(rough.points, rough.values, ON_THE_SAME_WAY)]
-    minima = minimize_in_box(surrogate.mean_and_gradient, survivors, *box, evaluations=40)
-    kept = distinct(minima.points, minima.values, SAME)
-    return LocalMinima(minima.points[kept], minima.values[kept], evaluated[:3])
+    rough, values = domain.minimize(raised, np.concatenate([evaluated, random]), evaluations=12)
+    points, values = domain.minimize(raised, rough[distinct(rough, values, ON_THE_SAME_WAY)], evaluations=40)
+    kept = distinct(points, values, SAME)
+    mean = values[kept] if feasibility is None else surrogate.mean_and_gradient(points[kept])[0]
+    return LocalMinima(points[kept], mean, evaluated[:3])
 
 
 def distinct(points: Array, values: Array, apart: float, most: int | None = None) -> list[int]:

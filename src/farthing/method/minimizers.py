@@ -10,7 +10,8 @@ minimizer of f(., s=0) is then written as constraints on derivatives of f there:
     without a fidelity      f(x_kr) <= the best value seen, softly by the noise
     beyond the paper        f(x_kr) <= f at each of a few rival places, at s = 0
 
-Equalities by exact conditioning, inequalities by expectation propagation.
+Equalities by exact conditioning, inequalities by expectation propagation. Derivatives are along real axes alone: on whole numbers
+and choices the rivals have to do.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from farthing.axes import ON_A_FACE
 from farthing.method.surrogate import Surrogate
 from farthing.methods import PES
 from farthing.numerics.expectation_propagation import Mask, constrain_above_zero
 from farthing.numerics.gaussian_process import GaussianProcess, cholesky, contract_slopes
 from farthing.numerics.kernels import Array, Axes, Kernel, Probes, covariance
-from farthing.space import ON_A_FACE
 
 SINGULAR = 1e-9
 """Added to the variance of every constraint, in units of its prior variance."""
@@ -69,9 +70,9 @@ def choose_rivals(surrogate: Surrogate, minima: Array, minimizers: Array, count:
 class Entries:
     """What of f the constraints on a minimizer x speak of, and how.
 
-    The p entries: d gradients and d second derivatives at x; d(d-1)/2 mixed ones if off_diagonal; the value at x; values at the
-    rivals (Q, D). The constraints are linear in them: one for each derivative, one for each rival, f(rival) - f(x) >= 0, and with
-    below_best one for the value itself.
+    dimensions: d, the first columns of x, which are real. The p entries: d gradients and d second derivatives at x; d(d-1)/2 mixed
+    ones if off_diagonal; the value at x; values at the rivals (Q, D). The constraints are linear in them: one for each derivative,
+    one for each rival, f(rival) - f(x) >= 0, and with below_best one for the value itself.
     """
 
     dimensions: int
@@ -118,7 +119,8 @@ class Entries:
         return np.concatenate([derivatives, values], axis=1)
 
     def kinds(self, x: Array) -> tuple[Mask, Mask, Array]:
-        """For minimizers x (K, r, d): which constraints are equalities, which are one-sided, with what sign. Each (K, r, m)."""
+        """For minimizers x (K, r, d or more): which constraints are equalities, which one-sided, with what sign. Each (K, r, m)."""
+        x = x[..., : self.dimensions]
         lower, upper = x < ON_A_FACE, x > 1.0 - ON_A_FACE
         interior = ~(lower | upper)
         never = np.zeros(x.shape, dtype=bool)
@@ -163,7 +165,7 @@ def condition_on_minimizers(
     """
     draws, count, d = minimizers.shape
     below_best = method.below_best and not surrogate.with_fidelity
-    entries = Entries(d, method.off_diagonal, below_best, surrogate.at_full_fidelity(rivals))
+    entries = Entries(surrogate.space.reals, method.off_diagonal, below_best, surrogate.at_full_fidelity(rivals))
     units = entries.units(process.kernel)
     places = surrogate.at_full_fidelity(minimizers.reshape(draws * count, d)).reshape(draws, count, -1)
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from farthing.errors import SpaceExhausted
 from farthing.method import improvement
 from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize, sobol
 from farthing.method.cost import CostModel, fit_cost
+from farthing.method.domain import Domain
+from farthing.method.feasibility import Feasibility, fit_feasibility
 from farthing.method.local_minima import LocalMinima, find_local_minima
 from farthing.method.minimizers import choose_rivals, condition_on_minimizers, draw_minimizers
 from farthing.method.overhead import Overhead, Price, scheduled_overhead
 from farthing.method.predictive_entropy import InformationGain
 from farthing.method.recommend import recommend
 from farthing.method.streams import stream
-from farthing.method.support import SAMPLERS
+from farthing.method.support import draw_support
 from farthing.method.surrogate import Surrogate, fit_surrogate
 from farthing.methods import EI, LCB, PES, PI, Method, Random
 from farthing.numerics.kernels import Array
@@ -32,6 +36,15 @@ SAMPLE = 128
 NEGLIGIBLE = 1e-12
 """Information, in nats, that is as good as none; keeps its logarithm finite."""
 
+NOISELESS = 1e-4
+"""Where the noise is not stated, an inferred variance below this share of that of the values is taken for none."""
+
+ENUMERATED = 20_000
+"""A domain of at most so many decisions is searched whole for one that is left."""
+
+SPARES = 64
+"""Further points of the design, for those that would repeat one before."""
+
 
 @dataclass(frozen=True)
 class Beliefs:
@@ -44,6 +57,7 @@ class Beliefs:
     minima: LocalMinima
     cost: CostModel
     overhead: Overhead
+    feasibility: Feasibility | None
 
 
 @dataclass(frozen=True)
@@ -72,50 +86,110 @@ def believe(situation: Situation, previous: Beliefs | None = None) -> Beliefs:
     surrogate = fit_surrogate(history, settings, situation.seed, previous.surrogate if previous else None)
     cost = fit_cost(history, settings.growth, previous.cost if previous else None)
     overhead = scheduled_overhead(history, settings.growth, previous.overhead if previous else None)
-    if previous is not None and surrogate is previous.surrogate:
-        return Beliefs(surrogate, previous.minima, cost, overhead)
-    minima = find_local_minima(surrogate, stream(situation.seed, "recommendation", len(history)))
-    return Beliefs(surrogate, minima, cost, overhead)
+    if previous is not None and surrogate is previous.surrogate and len(history.failed) == _failures(previous):
+        return replace(previous, cost=cost, overhead=overhead)
+    feasibility = fit_feasibility(history)
+    minima = find_local_minima(surrogate, feasibility, stream(situation.seed, "recommendation", len(history)))
+    return Beliefs(surrogate, minima, cost, overhead, feasibility)
+
+
+def _failures(beliefs: Beliefs) -> int:
+    return 0 if beliefs.feasibility is None else int((beliefs.feasibility.succeeded == 0.0).sum())
 
 
 def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Proposal] | None:
     """The next evaluation, as a unit point (x, s), and why; None where nothing costs so little as the limit allows.
 
-    `beliefs` is None before the first observation.
+    `beliefs` is None before the first observation. A SpaceExhausted where every decision has been evaluated without noise.
     """
+    taken = Taken.of(situation, beliefs)
+    initial = _initial_point(situation, beliefs, taken)
     if beliefs is None:
-        return _initial_point(situation), Proposal("initial")
+        if initial is None:
+            raise SpaceExhausted("every point of the space is being evaluated; tell() a result first")
+        return initial, Proposal("initial")
     surrogate = beliefs.surrogate
     known = Proposal("initial", recommendation=recommend(situation.history, surrogate, beliefs.minima), carried=surrogate.carried)
-    if _designing(situation):
-        last = situation.number == situation.settings.initial - 1
-        point = _first_full_point(beliefs) if last and surrogate.with_fidelity else _initial_point(situation)
-        return _within_limit(situation, beliefs, point, known)
+    if initial is not None:
+        return _within_limit(situation, beliefs, initial, known)
     rng = stream(situation.seed, "proposal", situation.number)
     if isinstance(situation.method, Random):
-        anywhere = np.append(rng.random(surrogate.dimensions), 0.0)
-        return _within_limit(situation, beliefs, anywhere, replace(known, kind="acquisition"))
+        domain = Domain(surrogate.space, with_fidelity=False)
+        anywhere = _new(domain.scatter(rng.random((SPARES, surrogate.dimensions))), domain, taken)[0]
+        return _within_limit(situation, beliefs, np.append(anywhere, 0.0), replace(known, kind="acquisition"))
 
     thought = deliberate(situation, beliefs, rng)
-    chosen, value = maximize(thought.acquisition, thought.candidates, situation.settings.starts)
-    if situation.limit is not None and thought.cost(chosen[None])[0] > situation.limit:
-        affordable = thought.candidates[thought.cost(thought.candidates) <= situation.limit]
-        if not len(affordable):
+    points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts)
+    points = _new(points, thought.domain, taken)
+    if situation.limit is not None:
+        points = points[thought.cost(points) <= situation.limit]
+        if not len(points):
             return None
-        scores = thought.acquisition.value(affordable)
-        chosen, value = affordable[np.argmax(scores)], float(scores.max())
-
-    cost = float(thought.cost(chosen[None])[0])
+    chosen = points[0]
     point = np.append(chosen, 0.0) if len(chosen) == surrogate.dimensions else chosen
-    return point, replace(
-        known,
-        kind="acquisition",
-        predicted_cost=cost,
-        information_gain=None if thought.gain is None else float(thought.gain(thought.lift(chosen[None]))[0]),
-        information_rate=None if thought.gain is None else float(np.exp(value)),
-        horizon=thought.price.horizon(cost),
-        mean_overhead=float(thought.price.mean_overhead(np.array([cost]))[0]),
-    )
+    return point, replace(known, kind="acquisition", **_reasons(thought, chosen))
+
+
+def _reasons(thought: Deliberation, chosen: Array) -> dict[str, Any]:
+    """What is recorded of a decision (D,): its cost, information and price, and how they compare with those at full fidelity."""
+    both = thought.lift(np.stack([chosen, chosen]))
+    if thought.domain.with_fidelity:
+        both[1, -1] = 0.0
+    cost, price = float(thought.price.cost(both[:1])[0]), thought.price(both)
+    reasons: dict[str, Any] = {
+        "predicted_cost": cost,
+        "horizon": thought.price.horizon(cost),
+        "mean_overhead": float(thought.price.mean_overhead(np.array([cost]))[0]),
+        "price_share": float(price[0] / price[1]),
+    }
+    if thought.gain is not None:
+        gain = thought.gain(both)
+        reasons["information_gain"] = float(gain[0])
+        reasons["information_rate"] = float(np.exp(thought.acquisition.value(chosen[None])[0]))
+        reasons["information_share"] = float((gain[0] + NEGLIGIBLE) / (gain[1] + NEGLIGIBLE))
+    return reasons
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Decisions that are not to be made again: those pending, those that failed, and without noise those that were evaluated."""
+
+    points: set[bytes]
+
+    @classmethod
+    def of(cls, situation: Situation, beliefs: Beliefs | None) -> Taken:
+        history = situation.history
+        axes = history.points.shape[1]
+        points = [history.avoided]
+        if beliefs is not None and _noiseless(situation, beliefs.surrogate):
+            points.append(history.points)
+        return cls({_key(p) for p in np.concatenate(points).reshape(-1, axes)})
+
+    def __contains__(self, point: Array) -> bool:
+        return _key(point) in self.points
+
+
+def _key(point: Array) -> bytes:
+    """The same for points that differ by rounding alone; a full fidelity at the end does not matter."""
+    rounded: Array = np.round(point, 9) + 0.0
+    return rounded.tobytes().rstrip(b"\0")
+
+
+def _noiseless(situation: Situation, surrogate: Surrogate) -> bool:
+    """Whether evaluating the same again would give the same: by what is stated, or else by the inferred noise."""
+    if situation.settings.noise is not None:
+        return situation.settings.noise == 0.0
+    return not situation.history.noises.any() and float(surrogate.weights @ surrogate.noise) < NOISELESS
+
+
+def _new(points: Array, domain: Domain, taken: Taken) -> Array:
+    """Those of the decisions (m, D) that are not taken, in their order; where there are none, all that the domain has left."""
+    new = [point for point in points if point not in taken]
+    if not new and domain.count <= ENUMERATED:
+        new = [point for point in domain.every() if point not in taken]
+    if not new:
+        raise SpaceExhausted("every point of the space has been evaluated; there is nothing left to ask for")
+    return np.stack(new)
 
 
 def _within_limit(situation: Situation, beliefs: Beliefs, point: Array, known: Proposal) -> tuple[Array, Proposal] | None:
@@ -133,6 +207,7 @@ class Deliberation:
     """
 
     acquisition: Acquisition
+    domain: Domain
     candidates: Array
     price: Price
     gain: InformationGain | None
@@ -150,9 +225,10 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
     price = Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, situation.overhead_rate)
     gain, minimizers = None, np.empty((0, surrogate.dimensions))
     if isinstance(method, PES):
-        support = SAMPLERS[method.support](surrogate, minima, settings.support_points, rng)
+        support = draw_support(method.support, surrogate, minima, beliefs.feasibility, settings.support_points, rng)
         minimizers = draw_minimizers(surrogate, support, settings.minimizers, rng)
-        rivals = choose_rivals(surrogate, minima.x, minimizers, method.rivals)
+        # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
+        rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         process = surrogate.pretending(history.avoided).process
         conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, method)
         gain = InformationGain.of(surrogate, conditioned, settings.tolerance)
@@ -160,13 +236,27 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
     else:
         acquisition = _improvement(situation, beliefs)
 
-    chooses_fidelity = method.chooses_fidelity and surrogate.with_fidelity
+    if beliefs.feasibility is not None:
+        acquisition = _if_it_succeeds(acquisition, beliefs.feasibility)
+
+    domain = Domain(surrogate.space, method.chooses_fidelity and surrogate.with_fidelity)
     places = informed_places(minima, minimizers)
-    points = candidates(surrogate, places, chooses_fidelity, SAMPLE, rng)
-    if chooses_fidelity or not surrogate.with_fidelity:
-        return Deliberation(acquisition, points, price, gain, lambda decided: decided)
+    points = candidates(surrogate, places, domain, SAMPLE, rng)
+    if domain.with_fidelity or not surrogate.with_fidelity:
+        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided)
     at_full = _at_full_fidelity(acquisition, surrogate)
-    return Deliberation(at_full, points, price, gain, surrogate.at_full_fidelity)
+    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity)
+
+
+def _if_it_succeeds(acquisition: Acquisition, feasibility: Feasibility) -> Acquisition:
+    """The acquisition, a logarithm, less what is lost by the chance that the evaluation fails and tells nothing."""
+
+    def with_gradient(points: Array) -> tuple[Array, Array]:
+        value, gradient = acquisition.with_gradient(points)
+        chance, slope = feasibility.log_chance(points)
+        return value + chance, gradient + slope
+
+    return Acquisition(lambda points: acquisition.value(points) + feasibility.log_chance(points)[0], with_gradient)
 
 
 def _designing(situation: Situation) -> bool:
@@ -177,18 +267,26 @@ def _designing(situation: Situation) -> bool:
     return situation.number < situation.settings.initial and (budget is None or spent < INITIAL_SHARE * budget)
 
 
-def _first_full_point(beliefs: Beliefs) -> Array:
-    """The best place evaluated so far, at full fidelity: cheap evaluations may agree with one another and not with the truth."""
-    return np.append(beliefs.minima.evaluated[0], 0.0)
+def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) -> Array | None:
+    """The next point (x, s) of the initial design; None after its end, and where it would only repeat what is there.
 
-
-def _initial_point(situation: Situation) -> Array:
-    """Space-filling x, each evaluated at a few fidelities; at full fidelity by methods that do not choose it."""
+    Space-filling x, each evaluated at a few fidelities; at full fidelity by methods that do not choose it. The last is the best
+    place so far at full fidelity: cheap evaluations may agree with one another and not with the truth.
+    """
     history, number = situation.history, situation.number
-    levels = situation.settings.initial_fidelities if situation.method.chooses_fidelity and history.with_fidelity else (0.0,)
+    if beliefs is not None and not _designing(situation):
+        return None
+    chooses = situation.method.chooses_fidelity and history.with_fidelity
+    if beliefs is not None and beliefs.surrogate.with_fidelity and number == situation.settings.initial - 1:
+        best = np.append(beliefs.minima.evaluated[0], 0.0)
+        return None if best in taken else best
+    levels = situation.settings.initial_fidelities if chooses else (0.0,)
     place, level = divmod(number, len(levels))
-    x = sobol(history.space.dimensions, place + 1, stream(situation.seed, "design", 0))[place]
-    return np.append(x, levels[level])
+    unit = sobol(history.space.dimensions, place + SPARES, stream(situation.seed, "design", 0))[place:]
+    domain = Domain(history.space, chooses)
+    points = domain.scatter(np.column_stack([unit, np.full(len(unit), levels[level])]))
+    points = points if chooses else np.column_stack([points, np.zeros(len(points))])
+    return next((p for p in points if p not in taken), None)
 
 
 def _information_rate(gain: InformationGain, price: Price | None) -> Acquisition:

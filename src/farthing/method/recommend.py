@@ -6,8 +6,11 @@ import numpy as np
 
 from farthing.method.local_minima import LocalMinima
 from farthing.method.surrogate import Surrogate
-from farthing.numerics.kernels import Array
+from farthing.numerics.kernels import Array, Probes
 from farthing.trials import History, Recommendation
+
+REGRET_DRAWS = 128
+"""Joint draws for each hyperparameter draw when regret is estimated."""
 
 
 def recommend(history: History, surrogate: Surrogate, minima: LocalMinima) -> Recommendation:
@@ -27,3 +30,16 @@ def _best_evaluated(history: History, surrogate: Surrogate) -> Array:
     at_full = history.points[(history.points[:, d:] == 0.0).all(axis=1), :d]
     mean, _ = surrogate.mixture(at_full)
     return np.asarray(at_full[np.argmin(mean)])
+
+
+def expected_regret(surrogate: Surrogate, recommended: Array, support: Array, rng: np.random.Generator) -> float:
+    """How much lower than at the recommended place (d,) the minimum is expected to be, in the user's units.
+
+    The mean over hyperparameter draws and joint posterior draws of f(recommended) - min f, the minimum being over support points
+    (m, d) and the place itself. In the scale of values below the median, where recommendations lie.
+    """
+    process = surrogate.process
+    z = surrogate.at_full_fidelity(np.concatenate([recommended[None], support]))
+    draws = process.sample(Probes.values(z), rng, REGRET_DRAWS)
+    shortfall = (draws[:, :, 0] - draws.min(axis=2)).mean(axis=1)
+    return float(surrogate.weights @ shortfall) * surrogate.standardization.scale

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-PURPOSES = ("design", "hyperparameters", "proposal", "recommendation")
+PURPOSES = ("design", "hyperparameters", "proposal", "recommendation", "regret")
 
 
 def stream(seed: int, purpose: str, number: int) -> np.random.Generator:

@@ -1,7 +1,8 @@
 """Support points: places among which the minimizer is drawn (paper §4).
 
 Any sampler with mass everywhere will do; the closer to the distribution of the minimizer, the fewer points are needed. Each takes
-(surrogate, local minima, count, rng) and returns (count, d) unit points at full fidelity.
+(surrogate, local minima, count, rng) and returns (count, d) unit points at full fidelity. Whole numbers are drawn as real ones and
+rounded; the choices of a draw are mostly those of its local minimum. A space of no more than `count` points is its own support.
 """
 
 from __future__ import annotations
@@ -10,23 +11,30 @@ from collections.abc import Callable
 
 import numpy as np
 
+from farthing.axes import ON_A_FACE
+from farthing.method.feasibility import Feasibility
 from farthing.method.improvement import log_expected_improvement
 from farthing.method.local_minima import LocalMinima
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.kernels import Array, Probes
 from farthing.numerics.scipy_lazily import normal_cdf
 from farthing.numerics.slice_sampling import sweep
-from farthing.space import ON_A_FACE
 
 Sampler = Callable[[Surrogate, LocalMinima, int, np.random.Generator], Array]
 
 UNIFORM_SHARE = 0.2
 """Of the WLH points, those drawn uniformly, so that no place is impossible."""
 
+EXCHANGED_SHARE = 0.2
+"""Of the other WLH points, those with the choices of a random place."""
+
 WIDEST = 0.5
 """No local model is believed to be wider than this, in units of the box."""
 
 REDRAWS = 40
+
+FEWEST = 20
+"""Support points that stay, however likely evaluations are to fail there."""
 
 
 def weighted_local_hessians(surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.random.Generator) -> Array:
@@ -40,19 +48,35 @@ def weighted_local_hessians(surrogate: Surrogate, minima: LocalMinima, count: in
     mean, variance = surrogate.mixture(minima.x)
     best = int(np.argmin(mean))
     weights = normal_cdf((mean[best] - mean) / np.sqrt(np.maximum(variance + variance[best], 1e-300)))
-    uniform = int(np.ceil(UNIFORM_SHARE * count))
-    shares = rng.multinomial(count - uniform, weights / weights.sum())
+    anywhere = int(np.ceil(UNIFORM_SHARE * count))
+    shares = rng.multinomial(count - anywhere, weights / weights.sum())
+    space = surrogate.space
     slopes, slope_covariances, hessians = _local_models(surrogate, minima.x)
-    parts = [rng.random((uniform, surrogate.dimensions))]
+    parts = [uniform(surrogate, minima, anywhere, rng)]
     for i, share in enumerate(shares):
         if share:
-            parts.append(_draw_around(minima.x[i], slopes[i], slope_covariances[i], hessians[i], int(share), rng))
-    return np.concatenate(parts)
+            around = minima.x[i, : space.numbers]
+            drawn = _draw_around(around, slopes[i], slope_covariances[i], hessians[i], int(share), rng)
+            parts.append(np.column_stack([drawn, _choices_around(surrogate, minima.x[i], int(share), rng)]))
+    return space.snap(np.concatenate(parts))
+
+
+def _choices_around(surrogate: Surrogate, center: Array, count: int, rng: np.random.Generator) -> Array:
+    """(count, columns of choices): those of the center, but for a share of random ones."""
+    numbers = surrogate.space.numbers
+    out = np.tile(center[numbers:], (count, 1))
+    if out.shape[1]:
+        exchanged = rng.random(count) < EXCHANGED_SHARE
+        out[exchanged] = surrogate.space.scatter(rng.random((int(exchanged.sum()), len(center))))[:, numbers:]
+    return out
 
 
 def _local_models(surrogate: Surrogate, x: Array) -> tuple[Array, Array, Array]:
-    """The mixture's gradient mean (m, d) and covariance (m, d, d), and mean Hessian (m, d, d), at full fidelity."""
-    m, d = x.shape
+    """The mixture's gradient mean (m, d) and covariance (m, d, d), and mean Hessian (m, d, d), at full fidelity.
+
+    d counts the columns of numbers here: choices have no derivatives.
+    """
+    m, d = len(x), surrogate.space.numbers
     z = surrogate.at_full_fidelity(x)
     process, weights = surrogate.process, surrogate.weights
     probes = Probes.gradients(z, d)
@@ -113,7 +137,7 @@ def _root(slope_covariance: Array, hessian: Array) -> Array:
 
 def uniform(surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.random.Generator) -> Array:
     """Uniform in the box: cheap, and mostly in the wrong places."""
-    return rng.random((count, surrogate.dimensions))
+    return surrogate.space.scatter(rng.random((count, surrogate.dimensions)))
 
 
 def slice_over_expected_improvement(surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.random.Generator) -> Array:
@@ -127,7 +151,7 @@ def slice_over_expected_improvement(surrogate: Surrogate, minima: LocalMinima, c
 
 def slice_over_confidence_bound(surrogate: Surrogate, minima: LocalMinima, count: int, rng: np.random.Generator) -> Array:
     """Slice sampling with exp(-(mean - 2 sd)), in units of the sd of the bound over the box, as the density."""
-    probe = rng.random((200, surrogate.dimensions))
+    probe = uniform(surrogate, minima, 200, rng)
 
     def bound(x: Array) -> Array:
         mean, variance = surrogate.mixture(x)
@@ -147,14 +171,17 @@ def _slice(
     burn_in: int = 20,
     thinning: int = 4,
 ) -> Array:
-    """`chains` chains, begun at the minima and at random places, a tenth of the box wide, burnt in and thinned."""
-    d = surrogate.dimensions
+    """`chains` chains, begun at the minima and at random places, a tenth of the box wide, burnt in and thinned.
+
+    They move through the cube; the density is that of the place that each point of it stands for.
+    """
+    d, places = surrogate.dimensions, surrogate.space.scatter
 
     def inside(x: Array) -> Array:
         ok = ((x >= 0.0) & (x <= 1.0)).all(axis=1)
         out = np.full(len(x), -np.inf)
         if ok.any():
-            out[ok] = log_density(x[ok])
+            out[ok] = log_density(places(x[ok]))
         return out
 
     starts = np.concatenate([minima.x[: chains // 2], rng.random((chains, d))])[:chains]
@@ -165,7 +192,22 @@ def _slice(
         state, _ = sweep(inside, state, rng, directions=directions)
         if step >= burn_in and (step - burn_in) % thinning == thinning - 1:
             kept.append(state)
-    return np.concatenate(kept)[:count]
+    return places(np.concatenate(kept)[:count])
+
+
+def draw_support(
+    sampler: str, surrogate: Surrogate, minima: LocalMinima, feasibility: Feasibility | None, count: int, rng: np.random.Generator
+) -> Array:
+    """About `count` support points by the sampler of that name, fewer where evaluations are likely to fail."""
+    small = surrogate.space.count <= count
+    points = surrogate.space.every_point() if small else SAMPLERS[sampler](surrogate, minima, count, rng)
+    if feasibility is None:
+        return points
+    chance = np.exp(feasibility.log_chance(surrogate.at_full_fidelity(points))[0])
+    kept = rng.random(len(points)) < chance
+    # Never none: the likeliest few stay.
+    kept[np.argsort(-chance, kind="stable")[:FEWEST]] = True
+    return points[kept]
 
 
 SAMPLERS: dict[str, Sampler] = {

@@ -1,9 +1,8 @@
 """The surrogate: a weighted mixture of Gaussian processes, one for each hyperparameter draw (paper §2.1).
 
 Draws are moved by a Markov chain only now and then. Between moves a new observation is appended to every process, in O(n^2),
-and the
-draws are weighted by how well they foresaw it; they are resampled and moved when their effective number has halved, or when the
-observations have grown by `Settings.growth`. The rule depends on recorded data alone.
+and the draws are weighted by how well they foresaw it; they are resampled and moved when their effective number has halved, or when
+the observations have grown by `Settings.growth`. The rule depends on recorded data alone.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from farthing.method.streams import stream
 from farthing.numerics.gaussian_process import GaussianProcess, condition
 from farthing.numerics.kernels import Array, Kernel, Probes, family
 from farthing.settings import Settings
+from farthing.space import Space
 from farthing.trials import Carried, History
 
 
@@ -26,7 +26,7 @@ class Surrogate:
     """What is believed of the objective after the observations of a history.
 
     process: K Gaussian processes over D axes, in standardized values; weights: (K,), sum 1; noise: (K,) inferred noise variances;
-    values: (n,) those observed, standardized;     dimensions: d, the axes of x (D is one more where s is an axis);
+    values: (n,) those observed, standardized; space: with its d unit columns (D is one more where s is a column);
     carried: for the next step.
     """
 
@@ -35,8 +35,12 @@ class Surrogate:
     noise: Array
     values: Array
     standardization: Standardization
-    dimensions: int
+    space: Space
     carried: Carried
+
+    @property
+    def dimensions(self) -> int:
+        return self.space.dimensions
 
     @property
     def with_fidelity(self) -> bool:
@@ -75,8 +79,8 @@ def fit_surrogate(history: History, settings: Settings, seed: int, previous: Sur
     `previous`, a surrogate of the same study, only saves work: with or without it the result is the same to the bit.
     """
     carried = history.carried
-    n, axes = len(history), history.points.shape[1]
-    width = axes + 2
+    n = len(history)
+    width = len(history.space.axes) + int(history.with_fidelity) + 2
     if carried is not None and (len(carried.draws[0]) != width or carried.observations > n):
         carried = None  # the fidelity became an axis after the draws were made
     if carried is not None:
@@ -123,7 +127,7 @@ def _extend(previous: Surrogate | None, carried: Carried, history: History, sett
     if previous is not None and previous.carried == carried and len(previous.process) <= len(values):
         process = previous.process
     else:
-        kernel = Kernel(family(settings.kernel), np.exp(draws[:, 0]), np.exp(draws[:, 1:-1]), MEAN_VARIANCE)
+        kernel = Kernel(family(settings.kernel), np.exp(draws[:, 0]), np.exp(draws[:, 1:-1])[:, history.groups], MEAN_VARIANCE)
         first = slice(0, carried.observations)
         process = condition(kernel, Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first])
     later = slice(len(process), None)
@@ -135,7 +139,7 @@ def _extend(previous: Surrogate | None, carried: Carried, history: History, sett
         noise,
         values,
         standardization,
-        history.space.dimensions,
+        history.space,
         carried,
     )
 

@@ -22,7 +22,8 @@ from farthing.numerics.scipy_lazily import lapack
 class Evidence:
     """log p(values | points, hyperparameters) of value observations.
 
-    points: (n, D); values: (n,), or given at each call; noise: (n,) known variances that come on top of the inferred one.
+    points: (n, D); values: (n,), or given at each call; noise: (n,) known variances that come on top of the inferred one;
+    groups: (D,) which of the lengthscales each column has, 0, 1, ... in this order, one each where it is None.
     """
 
     family: Family
@@ -30,6 +31,7 @@ class Evidence:
     values: Array
     noise: Array
     constant: float = 0.0
+    groups: NDArray[np.intp] | None = None
 
     @cached_property
     def _packing(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -43,7 +45,9 @@ class Evidence:
     @cached_property
     def _squared_differences(self) -> Array:
         rows, columns, _ = self._packing
-        return ((self.points[rows] - self.points[columns]) ** 2).T.copy()
+        squares = ((self.points[rows] - self.points[columns]) ** 2).T
+        firsts = np.arange(len(squares)) if self.groups is None else np.flatnonzero(np.diff(self.groups, prepend=-1))
+        return squares.copy() if len(firsts) == len(squares) else np.ascontiguousarray(np.add.reduceat(squares, firsts, axis=0))
 
     def __call__(self, hyperparameters: Array, values: Array | None = None) -> Array:
         """Log evidence of each row of hyperparameters (K, 2+D): (K,). -inf where the matrix cannot be factored."""
