@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import farthing as ft
-from farthing.store import MemoryStore
+from filled import filled
 from farthing.trials import COMPLETE, FAILED, PENDING
 
 SMALL = ft.Settings(draws=2, support_points=40, starts=2, initial=3, overhead_price=1.0)
@@ -631,15 +631,15 @@ def test_settings_that_are_none_are_refused(settings):
         new_study(settings=settings)
 
 
-@pytest.mark.parametrize("store", ["trials.db", 3, []])
+@pytest.mark.parametrize("store", [3, [], object()])
 def test_a_store_that_is_none_is_refused(store):
     with pytest.raises(ft.SettingsError, match="store"):
         new_study(store=store)
 
 
-@pytest.mark.parametrize("workers", [0, 2, -1, None, "1"])
-def test_more_than_one_worker_is_refused(workers):
-    with pytest.raises(ft.SettingsError, match=r"workers is .*; this version evaluates one trial at a time, leave workers at 1"):
+@pytest.mark.parametrize("workers", [0, -1, "1", 2.0, True])
+def test_a_number_of_workers_that_cannot_be_is_refused(workers):
+    with pytest.raises(ft.SettingsError, match=r"workers is .*; give a whole number from 1 up"):
         new_study().run(lambda x, y: 1.0, evaluations=2, workers=workers)
 
 
@@ -703,26 +703,20 @@ def test_a_trial_of_another_study_is_refused_though_its_number_fits():
     assert ours.trials[0].state == PENDING
 
 
-def test_a_trial_asked_for_elsewhere_needs_its_cost():
-    study = new_study()
+def test_a_trial_asked_for_elsewhere_costs_the_wall_time_since():
+    study = new_study(wall_clock=lambda: 1000.0)
+    study.ask()
+    resumed = filled(new_study(wall_clock=lambda: 1007.5), study.trials)
+    assert resumed.tell(0, 1.0).cost == 7.5
+
+
+def test_a_clock_that_was_set_back_needs_the_cost_and_takes_it():
+    study = new_study(wall_clock=lambda: 1000.0)
     trial = study.ask()
-    resumed = new_study(store=MemoryStore(study.trials))
-    with pytest.raises(ft.TrialError, match="trial 0 was asked for elsewhere, so its time is not known here; give cost="):
+    resumed = filled(new_study(wall_clock=lambda: 400.0), study.trials)
+    with pytest.raises(ft.TrialError, match="how long trial 0 took is not known: the clock was set back since; give cost="):
         resumed.tell(trial, 1.0)
     assert resumed.tell(trial, 1.0, cost=2.0).cost == 2.0
-
-
-def test_a_store_keeps_trials_in_order_and_results_for_good():
-    study = new_study()
-    first, second = study.ask(), study.ask()
-    with pytest.raises(ft.TrialError, match="trial 1 was inserted where number 0 is next"):
-        MemoryStore([second])
-    store = MemoryStore([first])
-    store.update(first.completed(1.0, 1.0, None, 0, True))
-    with pytest.raises(ft.TrialError, match="trial 0 is complete already"):
-        store.update(first)
-    with pytest.raises(ft.TrialError, match="there is no trial 1 in this study"):
-        store.update(second)
 
 
 # Objectives that fail ------------------------------------------------------------------------------------------------------------
@@ -748,8 +742,8 @@ def test_an_objective_that_raises_is_recorded_and_the_run_goes_on(method, fideli
     assert [t.state for t in trials] == [COMPLETE, FAILED] * 4
     assert result.nfev == 4
     for trial in trials[1::2]:
-        assert trial.reason.startswith("ZeroDivisionError: no gradient today")
-        assert "in objective" in trial.reason  # the traceback
+        assert trial.reason == "ZeroDivisionError: no gradient today"
+        assert "in objective" in trial.traceback
         assert trial.cost >= 0.0
 
 
@@ -767,16 +761,15 @@ def test_five_failures_in_a_row_end_a_run_with_their_cause():
         ft.ObjectiveFailed, match=r"the objective failed 5 times in a row, last at .*: OSError: disk full"
     ) as failed:
         study.run(objective, evaluations=20)
-    assert isinstance(failed.value.__cause__, OSError)
+    assert "raise OSError" in str(failed.value)  # the traceback
     assert len(calls) == 9  # three, a success, and five in a row
     assert [t.state for t in study.trials] == [FAILED] * 3 + [COMPLETE] + [FAILED] * 5
     assert len({tuple(t.params.values()) for t in study.trials}) == 9
 
 
 def test_five_bad_values_in_a_row_end_a_run_with_the_refusal_as_cause():
-    with pytest.raises(ft.ObjectiveFailed, match="the value is nan") as failed:
+    with pytest.raises(ft.ObjectiveFailed, match="the value is nan"):
         new_study().run(lambda x, y: math.nan, evaluations=20)
-    assert isinstance(failed.value.__cause__, ft.ValueRefused)
 
 
 def test_an_objective_with_other_argument_names_is_told_which_it_got():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import farthing as ft
-from farthing.store import MemoryStore
+from filled import filled
 from farthing.trials import Trial
 
 STEPS = 12
@@ -30,16 +30,17 @@ class StepClock:
 
 
 def new_study(method, with_fidelity, *, seed=7, trials=(), tick=0.0, **settings):
-    return ft.Study(
+    study = ft.Study(
         {"x": ft.Real(-1.0, 2.0), "y": ft.Real(1e-3, 10.0, log=True)},
         fidelity=ft.Fidelity("rows", cheap=10, full=1000, log=True, integer=True) if with_fidelity else None,
         budget=200.0,
         method=method,
         seed=seed,
-        store=MemoryStore(trials),
         settings=ft.Settings(draws=3, growth=1.6, support_points=60, starts=3, initial=4, overhead_price=1.0, **settings),
         clock=StepClock(tick),
+        wall_clock=lambda: 0.0,
     )
+    return filled(study, trials)
 
 
 def outcome(trial):
@@ -110,7 +111,8 @@ def test_another_seed_proposes_otherwise(uninterrupted):
 def interrupted(study, cut):
     """The trials as they stood when number `cut - 1` had just been asked for: the last two are pending, the others told."""
     pending = [
-        Trial(t.number, t.params, t.fidelity, t.proposal, t.fidelity_name, overhead=t.overhead) for t in study.trials[cut - 2 : cut]
+        Trial(t.number, t.params, t.fidelity, t.proposal, t.fidelity_name, overhead=t.overhead, started=t.started)
+        for t in study.trials[cut - 2 : cut]
     ]
     return [*study.trials[: cut - 2], *pending]
 

@@ -8,10 +8,13 @@ import pytest
 import farthing as ft
 
 PUBLIC = [
+    "Choice",
     "Evaluation",
     "FarthingError",
     "Fidelity",
+    "Integer",
     "KernelError",
+    "MissingExtra",
     "NothingToReport",
     "ObjectiveFailed",
     "Real",
@@ -20,15 +23,32 @@ PUBLIC = [
     "Settings",
     "SettingsError",
     "SpaceError",
+    "SpaceExhausted",
+    "StoreError",
     "Study",
+    "StudyFileError",
+    "StudyNotFound",
     "Trial",
     "TrialError",
     "ValueRefused",
     "methods",
     "minimize",
 ]
-ERRORS = ["KernelError", "NothingToReport", "ObjectiveFailed", "SettingsError", "SpaceError", "TrialError", "ValueRefused"]
-SLOW = ["threadpoolctl", "scipy.stats", "scipy.optimize", "sklearn", "matplotlib", "torch", "optuna"]
+ERRORS = [
+    "KernelError",
+    "MissingExtra",
+    "NothingToReport",
+    "ObjectiveFailed",
+    "SettingsError",
+    "SpaceError",
+    "SpaceExhausted",
+    "StoreError",
+    "StudyFileError",
+    "StudyNotFound",
+    "TrialError",
+    "ValueRefused",
+]
+SLOW = ["threadpoolctl", "sqlalchemy", "alembic", "typer", "click", "rich", "scipy.stats", "scipy.optimize", "sklearn", "matplotlib", "torch", "optuna"]
 
 
 def test_the_public_names_are_exactly_these():

@@ -18,12 +18,15 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of calling an objective: an evaluation, or the reason why there is none; and the seconds it took."""
+    """What came of calling an objective: an evaluation, or the reason why there is none; and the seconds it took.
+
+    Plain data, so that it travels between processes.
+    """
 
     seconds: float
     evaluation: Evaluation | None = None
     reason: str | None = None
-    error: BaseException | None = None
+    traceback: str | None = None
 
 
 def evaluate(objective: Callable[..., Any], kwargs: Mapping[str, Any], clock: Clock) -> Outcome:
@@ -32,20 +35,20 @@ def evaluate(objective: Callable[..., Any], kwargs: Mapping[str, Any], clock: Cl
     try:
         returned = objective(**kwargs)
     except Exception as error:
-        return Outcome(max(clock() - start, 0.0), reason=_described(error), error=error)
+        return Outcome(max(clock() - start, 0.0), None, *described(error))
     seconds = max(clock() - start, 0.0)
     try:
         return Outcome(seconds, checked(returned))
     except ValueRefused as error:
-        return Outcome(seconds, reason=str(error), error=error)
+        return Outcome(seconds, reason=str(error))
 
 
-def _described(error: Exception) -> str:
-    """The exception and its traceback; its type alone where it cannot even describe itself."""
+def described(error: BaseException) -> tuple[str, str | None]:
+    """The exception in a line or two, and its traceback; its type alone where it cannot even describe itself."""
     try:
-        return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
+        return f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))
     except Exception:
-        return f"{type(error).__name__}, which raised another exception when asked for its message"
+        return f"{type(error).__name__}, which raised another exception when asked for its message", None
 
 
 def checked(returned: Any) -> Evaluation:

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-import sys
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from farthing.axes import Fidelity
 from farthing.budget import parse_budget
-from farthing.checks import as_whole
-from farthing.errors import KernelError, NothingToReport, ObjectiveFailed, SettingsError, TrialError, ValueRefused
-from farthing.evaluation import Clock, checked, evaluate, nonnegative_number
-from farthing.method.propose import Beliefs, Situation, believe, propose
-from farthing.method.recommend import recommend
+from farthing.checks import as_finite, as_whole
+from farthing.definition import Definition, differences
+from farthing.errors import KernelError, NothingToReport, SettingsError, StoreError, StudyNotFound, TrialError, ValueRefused
+from farthing.evaluation import Clock, checked, nonnegative_number
+from farthing.journal import BEAT, Journal
+from farthing.loop import BY_KEYBOARD, Loop
+from farthing.method.propose import propose
 from farthing.methods import PES, Method, method_of
 from farthing.numerics.kernels import family
-from farthing.report import ProgressLine
+from farthing.owners import Heart
+from farthing.run import Run, StopRules
 from farthing.settings import Settings
-from farthing.space import Fidelity, Real, Space
-from farthing.store import MemoryStore, Store
-from farthing.threads import one_blas_thread
+from farthing.space import Space
+from farthing.store import Store, StudyRecord, open_store
+from farthing.thinking import Thinking
 from farthing.trials import ABANDONED, PENDING, Evaluation, History, Proposal, Recommendation, Trial
+from farthing.workers import workers_for
 
-ALL_DONE, SPENT = "all evaluations done", "budget spent"
-"""Why a run ended."""
-
-OVERDRAFT = 1.1
-"""The confirmation may cost this many times what is left: costs are predicted, and it would be a pity to miss it by a little."""
+NAME = "study"
+"""What a study is called that was given no name."""
 
 MAX_FAILURES = 5
 """A run stops when the objective has failed this many times in a row."""
@@ -42,15 +44,17 @@ class Result:
     """What a run found. x, fun, fun_std: the recommended parameters, the objective expected there at full fidelity, its
     uncertainty.
 
-    cost: of all evaluations; overhead: seconds of thinking; nfev: evaluations; message: why the run ended; study: to go on with.
+    cost: of all evaluations; overhead: seconds of thinking; nfev: evaluations; failures: those that failed; message: why the run
+    ended; study: to go on with.
     """
 
-    x: dict[str, float]
+    x: dict[str, Any]
     fun: float
     fun_std: float
     cost: float
     overhead: float
     nfev: int
+    failures: int
     message: str
     study: Study
 
@@ -58,112 +62,147 @@ class Result:
 class Study:
     """A problem, what was tried on it, and what to try next.
 
-    space: axes by name; fidelity: what an evaluation may cost, if that can be chosen; budget: a number of cost units, or a time;
-    method: a name or an object of `farthing.methods`; seed: same seed and same results give the same proposals;
-    store: where trials are kept (in memory if None); clock: seconds, for costs and overheads.
+    space: axes by name, or plain values that are held fixed; fidelity: what an evaluation may cost, if that can be chosen;
+    budget: a number of cost units, or a time; method: a name or an object of `farthing.methods`; seed: same seed and same results
+    give the same proposals; store: a file (SQLite), a URL of a database, or None for memory; name: of the study in the store: one
+    that is there already, with the same space, is gone on with; clock, wall_clock: seconds, for durations and for the record.
     """
 
     def __init__(
         self,
-        space: Mapping[str, Real],
+        space: Mapping[str, Any],
         *,
         fidelity: Fidelity | None = None,
         budget: float | str | None = None,
         method: str | Method = "envpes",
         seed: int | None = None,
-        store: Store | None = None,
+        store: str | PathLike[str] | Store | None = None,
         name: str | None = None,
         settings: Settings | None = None,
         clock: Clock = time.perf_counter,
+        wall_clock: Clock = time.time,
     ) -> None:
-        self.space = Space(space, fidelity)
-        self.budget = parse_budget(budget)
-        self.method = method_of(method)
-        self.seed = _seed(seed)
-        self.name = name
-        self.settings = Settings() if settings is None else settings
-        if not isinstance(self.settings, Settings):
+        settings = Settings() if settings is None else settings
+        if not isinstance(settings, Settings):
             raise SettingsError(f"settings are {settings!r}; give a farthing.Settings(...)")
-        smoothness = family(self.settings.kernel).smoothness
-        if isinstance(self.method, PES) and smoothness < 2:
-            raise KernelError(
-                f"{type(self.method).__name__} conditions on second derivatives, which {self.settings.kernel} does not have; "
-                "use matern52 or squared_exponential, or method='ei'"
-            )
-        if store is not None and not all(callable(getattr(store, name, None)) for name in ("trials", "insert", "update")):
-            raise SettingsError(f"store is {store!r}; give a farthing.store.MemoryStore(), or None")
-        self._store: Store = MemoryStore() if store is None else store
+        definition = Definition(Space(space, fidelity), method_of(method), _seed(seed), settings)
+        _check_kernel(definition)
+        self.name = _checked_name(name)
+        opened = open_store(store)
+        amount = parse_budget(budget)
+        # Looked for first: a store that can only be read is good for what is in it.
+        if opened.studies(self.name) or not opened.create(self.name, definition.to_json(), amount, wall_clock()):
+            definition, amount = _reopened(opened, self.name, definition, seed, amount)
+        self.space, self.method = definition.space, definition.method
+        self.seed, self.settings = definition.seed, definition.settings
+        self.budget = amount
+        self.store = opened
+        self._journal = Journal(opened, self.name, self.space, clock, wall_clock)
+        self._thinking = Thinking(definition, clock)
         self._clock = clock
-        self._thinking = 0.0
-        self._metered = False
-        self._started: dict[int, float] = {}
-        self._beliefs: Beliefs | None = None
+
+    @classmethod
+    def open(cls, store: str | PathLike[str] | Store, name: str | None = None) -> Study:
+        """The study of that name in a store; without a name, the only one there is."""
+        opened = open_store(store)
+        records = opened.studies(name)
+        if not records:
+            known = ", ".join(repr(r.name) for r in opened.studies()) or "none"
+            what = "no study" if name is None else f"no study {name!r}"
+            raise StudyNotFound(f"there is {what} in {store!s}; the studies there: {known}")
+        if len(records) > 1:
+            raise StoreError(f"there are several studies in {store!s}: {', '.join(repr(r.name) for r in records)}; say which")
+        definition = Definition.of_json(records[0].definition)
+        space = definition.space
+        axes = {n: space.axes[n] if n in space.axes else space.fixed[n] for n in space.names}
+        return cls(
+            axes,
+            fidelity=space.fidelity,
+            method=definition.method,
+            seed=definition.seed,
+            settings=definition.settings,
+            store=opened,
+            name=records[0].name,
+        )
 
     # What is known ----------------------------------------------------------------------------------------------------------
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials, by number."""
-        return self._store.trials()
+        return self._journal.trials
 
     @property
     def history(self) -> History:
         """All trials as arrays."""
-        return History.of(self.space, self.trials, self.method.chooses_fidelity)
+        return self._journal.history(self.method.chooses_fidelity)
 
     @property
     def remaining(self) -> float | None:
         """What is left of the budget: less costs, less overhead at its price, less what pending trials will cost."""
-        return self._situation(self.history).remaining
+        return self._thinking.situation(self.history, self.budget).remaining
+
+    @property
+    def overhead_rate(self) -> float:
+        """Cost of a second of thinking."""
+        return self._thinking.overhead_rate(self.history)
 
     def recommend(self) -> Recommendation:
         """The best parameters by all that is known now."""
-        with self._thinking_time():
-            history = self.history
-            if not len(history):
-                raise NothingToReport("nothing was evaluated yet; tell() or add() at least one result first")
-            beliefs = self._believe(self._situation(history))
-            assert beliefs is not None
-            return recommend(history, beliefs.surrogate, beliefs.minima)
+        with self._thinking.metered():
+            return self._thinking.recommend(self.history)
+
+    def expected_regret(self) -> float:
+        """How much lower than at the recommendation the minimum is expected to be, from draws of the minimizer."""
+        with self._thinking.metered():
+            return self._thinking.regret(self.history)
 
     # Ask and tell -----------------------------------------------------------------------------------------------------------
 
     def ask(self) -> Trial:
-        """A trial to evaluate next: `trial.params`, `trial.fidelity`, or both as `trial.kwargs`. Several may be pending at once."""
-        with self._thinking_time():
-            situation = self._situation(self.history)
-            proposed = propose(situation, self._believe(situation))
-            assert proposed is not None  # no limit was set
-            return self._begin(*proposed)
+        """The next evaluation to make; its kwargs are for the objective. Several may be pending at once."""
+        with self._thinking.metered():
+            while True:
+                self._journal.reclaim()
+                with ExitStack() as stack:
+                    with self._thinking.paused():
+                        stack.enter_context(self._journal.turn())
+                    situation = self._thinking.situation(self.history, self.budget)
+                    proposed = propose(situation, self._thinking.believe(situation))
+                    assert proposed is not None  # no limit was set
+                    trial = self._journal.begin(*proposed, self._thinking.seconds(), None)
+                if trial is not None:  # otherwise another process was faster: propose again, knowing its trial
+                    self._thinking.begun()
+                    return trial
 
     def tell(self, trial: Trial | int, value: Any, cost: float | None = None, noise: float | None = None) -> Trial:
         """Record the result of a trial, in any order. Without a cost, the seconds since it was asked for count.
 
         value: a number or an Evaluation; noise: the standard deviation of the value, if known.
         """
-        with self._thinking_time():
-            trial = self._pending(trial)
+        with self._thinking.metered():
+            trial = self._unfinished(trial)
             if isinstance(value, Evaluation) and (cost is not None or noise is not None):
                 raise ValueRefused("cost or noise was given beside an Evaluation, which has its own; state them once, in either")
             evaluation = checked(value if isinstance(value, Evaluation) else Evaluation(value, cost, noise))
-            if evaluation.cost is None and trial.number not in self._started:
-                raise TrialError(f"trial {trial.number} was asked for elsewhere, so its time is not known here; give cost=")
-            seconds = max(self._clock() - self._started.get(trial.number, np.inf), 0.0)
-            return self._complete(trial, evaluation, seconds)
+            seconds = self._journal.elapsed(trial)
+            if evaluation.cost is None and seconds is None:
+                raise TrialError(f"how long trial {trial.number} took is not known: the clock was set back since; give cost=")
+            done = self._journal.complete(trial, evaluation, seconds or 0.0)
+            self._thinking.warn_of_unpriced_overhead(done)
+            return done
 
     def fail(self, trial: Trial | int, reason: str, cost: float | None = None) -> Trial:
-        """Record that a trial could not be evaluated; its cost counts, and the search keeps away from the very place."""
-        with self._thinking_time():
-            trial = self._pending(trial)
-            if cost is None:
-                cost = self._failure_cost(trial, max(self._clock() - self._started.get(trial.number, self._clock()), 0.0))
-            done = trial.failed(str(reason), nonnegative_number(cost, "the cost"), self._next_order())
-            self._store.update(done)
-            return done
+        """Record that a trial could not be evaluated; its cost counts, and the search keeps away from where trials fail."""
+        with self._thinking.metered():
+            trial = self._unfinished(trial)
+            if cost is not None:
+                cost = nonnegative_number(cost, "the cost")
+            return self._journal.fail(trial, str(reason), None, cost, self._journal.elapsed(trial) or 0.0)
 
     def add(
         self,
-        params: Mapping[str, float],
+        params: Mapping[str, Any],
         value: float,
         *,
         fidelity: float | None = None,
@@ -171,15 +210,16 @@ class Study:
         noise: float | None = None,
     ) -> Trial:
         """Record what was evaluated elsewhere; it informs the search and is not charged to the budget. Full fidelity by default."""
-        with self._thinking_time():
+        with self._thinking.metered():
             evaluation = checked(Evaluation(value, cost, noise))
-            params = self.space.check_params(params)
-            trial = Trial(len(self.trials), params, self.space.check_fidelity(fidelity), Proposal("added"), self._fidelity_name)
-            done = replace(
-                trial.completed(evaluation.value, 0.0, evaluation.noise, self._next_order(), cost is not None), cost=evaluation.cost
-            )
-            self._store.insert(done)
-            return done
+            params, level = self.space.check_params(params), self.space.check_fidelity(fidelity)
+            name = None if self.space.fidelity is None else self.space.fidelity.name
+
+            def numbered(number: int) -> Trial:
+                trial = Trial(number, dict(params), level, Proposal("added"), name)
+                return trial.completed(evaluation.value, evaluation.cost, evaluation.noise, cost is not None)
+
+            return self._journal.add(numbered)
 
     # The loop ---------------------------------------------------------------------------------------------------------------
 
@@ -189,205 +229,74 @@ class Study:
         *,
         budget: float | str | None = None,
         evaluations: int | None = None,
-        workers: int = 1,
+        target: float | None = None,
+        regret: float | None = None,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        timeout: float | str | None = None,
+        max_failures: int = MAX_FAILURES,
         callback: Callable[[Study, Trial], Any] | None = None,
         progress: bool = False,
+        isolated: bool = False,
     ) -> Result:
         """Ask, evaluate, tell, until the budget (in all) or the number of evaluations (in this run) is spent.
 
         Ends with an evaluation of the recommendation at full fidelity, for which budget is kept back, unless Settings.confirm is
-        False. callback(study, trial) is called after each trial; returning True ends the run. Ctrl-C ends it too: the trial then
-        running is abandoned, and calling run again goes on from there.
+        False. Other ends: `target`, when an evaluation at full fidelity is at or below it; `regret`, when the minimum is expected
+        to be less than this below the recommendation; `max_failures` in a row; the callback(study, trial), called after each
+        trial, returning True; Ctrl-C, once to finish and save what is running, twice to stop at once. Running again goes on.
+
+        workers: evaluations at once, in processes of their own if more than one; executor: where to evaluate instead, `workers` of
+        them at once or as many as it takes; timeout: seconds, or a time, after which an evaluation is killed and counts as failed. With a timeout, or isolated=True,
+        a single worker is a process of its own too.
         """
         if not callable(objective):
-            raise SettingsError(f"the objective is {objective!r}; give a function of {', '.join(self.space.axes)}")
-        if as_whole(workers) != 1:
-            raise SettingsError(f"workers is {workers!r}; this version evaluates one trial at a time, leave workers at 1")
+            raise SettingsError(f"the objective is {objective!r}; give a function of {', '.join(self.space.names)}")
         if callback is not None and not callable(callback):
             raise SettingsError(f"the callback is {callback!r}; give a function of the study and a trial, or None")
-        count = as_whole(evaluations)
-        if evaluations is not None and (count is None or count < 1):
-            raise SettingsError(f"evaluations is {evaluations!r}; give a whole number from 1 up")
+        count = _count(evaluations, "evaluations") if evaluations is not None else None
+        rules = StopRules(_limit(target, "target"), _limit(regret, "regret", least=0.0))
         if budget is not None:
             self.budget = parse_budget(budget)
-        if self.budget is None and evaluations is None:
-            raise SettingsError('neither a budget nor a number of evaluations was given; pass budget="30 min" or evaluations=50')
-        line = self._progress_line(progress, count)
+            self.store.set_budget(self.name, self.budget)
+        if self.budget is None and evaluations is None and rules == StopRules():
+            raise SettingsError(
+                'neither a budget nor a number of evaluations was given; pass budget="30 min" or evaluations=50, or a target or regret'
+            )
+        calling = workers_for(objective, workers, executor, _timeout(timeout), self._clock, isolated)
+        live = _progress(progress)
+        run = Run(self._journal, self._thinking, self.budget, rules, count, live.show if live else None)
+        heart = Heart(self._journal.beat, BEAT) if self._journal.shared else nullcontext()
+        each = None if callback is None else lambda trial: callback(self, trial)
         try:
-            message = self._loop(objective, count, callback, line)
+            with heart:
+                message = Loop(run, calling, count, _count(max_failures, "max_failures"), each).run()
         finally:
-            if line is not None:
-                line.close()
+            if live is not None:
+                live.close()
+        if message == BY_KEYBOARD:
+            if not len(self.history):
+                raise KeyboardInterrupt
+            message = f"{message}; {self._how_to_go_on()}"
         return self._result(message)
-
-    def _loop(
-        self,
-        objective: Callable[..., Any],
-        evaluations: int | None,
-        callback: Callable[[Study, Trial], Any] | None,
-        line: ProgressLine | None,
-    ) -> str:
-        done, failures = 0, 0
-        while True:
-            with self._thinking_time():
-                left = None if evaluations is None else evaluations - done
-                if left == 0:
-                    return ALL_DONE
-                trial = self._next_trial(last=left == 1)
-                if isinstance(trial, str):
-                    return trial
-                if line is not None:
-                    line.show(self.history, trial)
-            try:
-                outcome = evaluate(objective, trial.kwargs, self._clock)
-            except KeyboardInterrupt:
-                self._store.update(replace(trial, state=ABANDONED, reason="interrupted", order=self._next_order()))
-                if not len(self.history):
-                    raise
-                return f"stopped by the keyboard at trial {trial.number}; run the study again to go on"
-            with self._thinking_time():
-                done += 1
-                if outcome.evaluation is not None:
-                    failures = 0
-                    finished = self._complete(trial, outcome.evaluation, outcome.seconds)
-                else:
-                    failures += 1
-                    finished = self.fail(trial, outcome.reason or "", self._failure_cost(trial, outcome.seconds))
-                    if failures == MAX_FAILURES:
-                        first_line = (outcome.reason or "").partition("\n")[0]
-                        raise ObjectiveFailed(
-                            f"the objective failed {failures} times in a row, last at {trial.kwargs}: {first_line}"
-                        ) from outcome.error
-                if callback is not None and callback(self, finished) is True:
-                    return "ended by the callback"
-                if trial.proposal.kind == "confirmation":
-                    return ALL_DONE if left == 1 else SPENT
-
-    def _next_trial(self, last: bool) -> Trial | str:
-        """The next trial of a run, the confirmation when it is time for that, or the reason to end."""
-        history = self.history
-        situation = self._situation(history)
-        unspent = situation.remaining
-        if unspent is not None and unspent <= 0.0:
-            return SPENT
-        beliefs = self._believe(situation)
-        if beliefs is None:
-            proposed = propose(situation, None)
-            assert proposed is not None
-            return self._begin(*proposed)
-        best = recommend(history, beliefs.surrogate, beliefs.minima)
-        full = beliefs.surrogate.at_full_fidelity(self.space.unit_points([best.params]))
-        confirmable = self.settings.confirm and not self._already_evaluated(history, full)
-        confirmation = float(beliefs.cost(full)[0])
-        if unspent is not None and history.confirmed and confirmation > unspent:
-            return SPENT  # what was found is confirmed, and nothing better could be
-        if unspent is not None:
-            # Kept back: this step's thinking, and the confirmation with its own.
-            thinking = situation.overhead_rate * beliefs.overhead(situation.number + np.arange(2.0))
-            left = unspent - thinking[0] - (confirmation + thinking[1] if confirmable else 0.0)
-            situation = replace(situation, remaining=left, limit=left)
-        if not (last and confirmable) and (situation.limit is None or situation.limit > 0.0):
-            proposed = propose(situation, beliefs)
-            if proposed is not None:
-                return self._begin(*proposed)
-        if not confirmable or (unspent is not None and confirmation > OVERDRAFT * unspent):
-            return SPENT
-        proposal = Proposal("confirmation", predicted_cost=confirmation, recommendation=best, carried=beliefs.surrogate.carried)
-        return self._begin(np.append(full[0, : self.space.dimensions], 0.0), proposal)
-
-    def _already_evaluated(self, history: History, full: np.ndarray[Any, Any]) -> bool:
-        return bool((np.abs(history.points - full).max(axis=1) < 1e-9).any())
 
     def _result(self, message: str) -> Result:
         history = self.history
         if not len(history):
             raise NothingToReport(f"{message}, and nothing was evaluated; give a larger budget or add() what is known")
         best = self.recommend()
-        return Result(best.params, best.mean, best.std, history.spent, history.overhead_seconds, len(history), message, self)
-
-    # Machinery --------------------------------------------------------------------------------------------------------------
-
-    @property
-    def _fidelity_name(self) -> str | None:
-        return None if self.space.fidelity is None else self.space.fidelity.name
-
-    @contextmanager
-    def _thinking_time(self) -> Iterator[None]:
-        """Counts the seconds inside as overhead of the next trial, with one BLAS thread. May be nested."""
-        if self._metered:
-            yield
-            return
-        self._metered = True
-        self._entered = self._clock()
-        try:
-            with one_blas_thread():
-                yield
-        finally:
-            self._thinking += max(self._clock() - self._entered, 0.0)
-            self._metered = False
-
-    def _begin(self, point: np.ndarray[Any, Any], proposal: Proposal) -> Trial:
-        """Record a pending trial at the unit point (x, s), with all the thinking that led to it."""
-        now = self._clock()
-        overhead = self._thinking + max(now - self._entered, 0.0)
-        trial = Trial(
-            len(self.trials),
-            self.space.params(point[:-1]),
-            self.space.fidelity_value(float(point[-1])),
-            proposal,
-            self._fidelity_name,
-            overhead=overhead,
+        failures = len(history.failed)
+        return Result(
+            best.params, best.mean, best.std, history.spent, history.overhead_seconds, len(history), failures, message, self
         )
-        self._store.insert(trial)
-        self._thinking, self._entered = 0.0, now
-        self._started[trial.number] = self._clock()
-        return trial
 
-    def _complete(self, trial: Trial, evaluation: Evaluation, seconds: float) -> Trial:
-        """Record a result; it cost what it says, or else the seconds it took."""
-        stated = evaluation.cost is not None
-        cost = seconds if evaluation.cost is None else evaluation.cost
-        done = trial.completed(evaluation.value, cost, evaluation.noise, self._next_order(), stated)
-        self._store.update(done)
-        self._warn_of_unpriced_overhead(stated)
-        return done
+    def _how_to_go_on(self) -> str:
+        if not self._journal.shared:
+            return "to go on, call result.study.run(...) again"
+        return f"to go on, call farthing.Study.open({str(self.store)!r}, {self.name!r}).run(...)"
 
-    def _situation(self, history: History) -> Situation:
-        rate = self._overhead_rate(history)
-        remaining = None
-        if self.budget is not None:
-            pending = sum(t.proposal.predicted_cost or 0.0 for t in history.trials if t.state == PENDING)
-            remaining = self.budget - history.spent - rate * history.overhead_seconds - pending
-        return Situation(history, self.method, self.settings, self.seed, remaining, rate)
-
-    def _overhead_rate(self, history: History) -> float:
-        """Cost of a second of thinking: 1 where costs are seconds of wall time, as stated otherwise, 0 until it is stated."""
-        if self.settings.overhead_price is not None:
-            return self.settings.overhead_price
-        return 0.0 if any(t.stated_cost and t.proposal.kind != "added" for t in history.trials) else 1.0
-
-    def _warn_of_unpriced_overhead(self, stated: bool) -> None:
-        if stated and self.settings.overhead_price is None:
-            warnings.warn(
-                "costs are stated, so farthing cannot tell what a second of its own thinking is worth and leaves it out; "
-                "set Settings(overhead_price=...), 1.0 if costs are seconds, 0.0 to leave it out without this warning",
-                UserWarning,
-                stacklevel=3,
-            )
-
-    def _failure_cost(self, trial: Trial, seconds: float) -> float:
-        """What a failure is charged: its seconds, or what it was predicted to cost where costs are stated."""
-        stated = any(t.stated_cost for t in self.trials)
-        return (trial.proposal.predicted_cost or 0.0) if stated else seconds
-
-    def _believe(self, situation: Situation) -> Beliefs | None:
-        if not len(situation.history):
-            return None
-        self._beliefs = believe(situation, self._beliefs)
-        return self._beliefs
-
-    def _pending(self, trial: Trial | int) -> Trial:
-        """The trial as the store has it, if it is pending."""
+    def _unfinished(self, trial: Trial | int) -> Trial:
+        """The trial as the store has it, if it may still be told."""
         number = as_whole(trial.number if isinstance(trial, Trial) else trial)
         trials = self.trials
         if number is None or not 0 <= number < len(trials):
@@ -397,17 +306,58 @@ class Study:
             raise TrialError(
                 f"trial {number} of this study is at {known.kwargs}, not at {trial.kwargs}; tell a trial to the study it came from"
             )
-        if known.state != PENDING:
+        if known.state not in (PENDING, ABANDONED):
             raise TrialError(f"trial {number} is {known.state} already; a trial takes one result, use add() for another")
         return known
 
-    def _next_order(self) -> int:
-        return 1 + max((t.order for t in self.trials if t.order is not None), default=-1)
 
-    def _progress_line(self, progress: bool, evaluations: int | None) -> ProgressLine | None:
-        if not progress or not sys.stderr.isatty():
-            return None
-        return ProgressLine(sys.stderr, self.budget, evaluations, self._overhead_rate(self.history))
+def _reopened(
+    store: Store, name: str, definition: Definition, seed: int | None, budget: float | None
+) -> tuple[Definition, float | None]:
+    """The study of that name as it was created, if it is about the same; with another budget, if one is given."""
+    record: StudyRecord = store.studies(name)[0]
+    if seed is None:
+        definition = replace(definition, seed=int(record.definition["seed"]))
+    mine = definition.to_json()
+    different = differences(mine, record.definition)
+    if definition.seed != record.definition["seed"]:
+        different.append(f"seed is {record.definition['seed']} there and {definition.seed} here")
+    if different:
+        raise StoreError(
+            f"there is a study {name!r} already, and it is another one: {'; '.join(different)}. "
+            "Give yours another name, or go on with that one by Study.open(store, name)"
+        )
+    if budget is None:
+        return definition, record.budget
+    store.set_budget(name, budget)
+    return definition, budget
+
+
+def _progress(wanted: bool) -> Any:
+    if not wanted:
+        return None
+    from farthing.progress import live_progress
+
+    return live_progress()
+
+
+def _check_kernel(definition: Definition) -> None:
+    smoothness = family(definition.settings.kernel).smoothness
+    if isinstance(definition.method, PES) and smoothness < 2:
+        raise KernelError(
+            f"{type(definition.method).__name__} conditions on second derivatives, which {definition.settings.kernel} lacks; "
+            "use matern52 or squared_exponential, or method='ei'"
+        )
+
+
+def _checked_name(name: str | None) -> str:
+    if name is None:
+        return NAME
+    if not isinstance(name, str) or not name.strip():
+        raise SettingsError(f"the name is {name!r}; give the study a name of at least one letter")
+    if not name.isprintable() or len(name) > 200:
+        raise SettingsError(f"the name is {name!r}; give one line of at most 200 printable characters")
+    return name
 
 
 def _seed(seed: int | None) -> int:
@@ -417,3 +367,26 @@ def _seed(seed: int | None) -> int:
     if number is None or number < 0:
         raise SettingsError(f"seed is {seed!r}; give a whole number from zero up, or None")
     return number
+
+
+def _count(value: Any, what: str) -> int:
+    number = as_whole(value)
+    if number is None or number < 1:
+        raise SettingsError(f"{what} is {value!r}; give a whole number from 1 up")
+    return number
+
+
+def _limit(value: Any, what: str, least: float = -np.inf) -> float | None:
+    if value is None:
+        return None
+    number = as_finite(value)
+    if number is None or number <= least:
+        raise SettingsError(f"{what} is {value!r}; give a finite number{'' if least < 0.0 else ' above zero'}, or None")
+    return number
+
+
+def _timeout(timeout: float | str | None) -> float | None:
+    try:
+        return parse_budget(timeout)
+    except SettingsError:
+        raise SettingsError(f'timeout is {timeout!r}; give seconds above zero, or a time such as "30 min"') from None

@@ -1,0 +1,194 @@
+"""The decisions of a run: the next trial, the confirmation when it is time for that, or the reason to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from farthing.axes import Array
+from farthing.errors import SpaceExhausted
+from farthing.evaluation import Outcome
+from farthing.journal import Journal
+from farthing.method.propose import Beliefs, Situation, propose
+from farthing.method.recommend import recommend
+from farthing.owners import this_owner
+from farthing.report import Standing
+from farthing.thinking import Thinking
+from farthing.trials import COMPLETE, History, Proposal, Recommendation, Trial
+
+SPENT, EXHAUSTED = "budget spent", "every point of the space has been evaluated"
+"""Why a run ended."""
+
+OVERDRAFT = 1.1
+"""The confirmation may cost this many times what is left: costs are predicted, and it would be a pity to miss it by a little."""
+
+Decision = tuple[Array, Proposal] | str | None
+"""A unit point (x, s) and why; or the reason to end; or None: wait for what is running."""
+
+
+@dataclass(frozen=True)
+class StopRules:
+    """When to end a run before its budget does.
+
+    target: when an evaluation at full fidelity is at or below it; a recommendation that is expected to be is evaluated at once.
+    regret: when the minimum is expected to be less than this below the recommendation (`Study.expected_regret`).
+    """
+
+    target: float | None = None
+    regret: float | None = None
+
+
+@dataclass
+class Run:
+    """One run of a study: what `farthing.loop` asks for. show_standing: told how things stand at every step, if given."""
+
+    journal: Journal
+    thinking: Thinking
+    budget: float | None
+    rules: StopRules
+    evaluations: int | None
+    show_standing: Callable[[Standing], None] | None
+    ending: str | None = None
+    begun: int = 0
+
+    def begin(self, last: bool, alone: bool) -> Trial | str | None:
+        """The next trial, pending in the store; or why to end; or None: nothing to do before a running one ends."""
+        with self.thinking.metered():
+            while self.ending is None:
+                self.journal.reclaim()
+                with ExitStack() as stack:
+                    with self.thinking.paused():
+                        stack.enter_context(self.journal.turn())
+                    decided = self._decide(last, alone)
+                    if not isinstance(decided, tuple):
+                        return decided
+                    trial = self.journal.begin(*decided, self.thinking.seconds(), this_owner())
+                if trial is not None:  # otherwise another process was faster: decide again, knowing its trial
+                    self.thinking.begun()
+                    self.begun += 1
+                    return trial
+            return self.ending
+
+    def take(self, trial: Trial, outcome: Outcome) -> Trial:
+        """Record what came of a trial."""
+        with self.thinking.metered():
+            if outcome.evaluation is None:
+                return self.journal.fail(trial, outcome.reason or "", outcome.traceback, None, outcome.seconds)
+            done = self.journal.complete(trial, outcome.evaluation, outcome.seconds)
+            self.thinking.warn_of_unpriced_overhead(done)
+            return done
+
+    def abandon(self, trial: Trial, reason: str) -> None:
+        """Record that nothing will come of a trial."""
+        self.journal.abandon(trial, reason)
+
+    def show(self, running: list[Trial]) -> None:
+        """Tell the user how things stand."""
+        if self.show_standing is not None:
+            history = self._history()
+            rate = self.thinking.overhead_rate(history)
+            done = self.begun - len(running)
+            self.show_standing(Standing(history, tuple(running), self.budget, self.evaluations, done, rate))
+
+    # Decisions --------------------------------------------------------------------------------------------------------------
+
+    def _history(self) -> History:
+        return self.journal.history(self.thinking.definition.method.chooses_fidelity)
+
+    def _decide(self, last: bool, alone: bool) -> Decision:
+        history = self._history()
+        situation = self.thinking.situation(history, self.budget)
+        if situation.remaining is not None and situation.remaining <= 0.0:
+            return SPENT
+        beliefs = self.thinking.believe(situation)
+        if beliefs is None:
+            try:
+                return propose(situation, None)
+            except SpaceExhausted:
+                return EXHAUSTED if alone else None
+        end = _End.of(situation, beliefs)
+        reached = self._target_reached(history)
+        if reached is not None:
+            return reached
+        if self._promises_target(end.best, situation) and end.confirmable:
+            return end.confirmation() if alone else None
+        if self._regret_is_small(history, situation):
+            return self._finish(end, alone, f"expected regret below {self.rules.regret:g}")
+        unspent = situation.remaining
+        if unspent is not None and history.confirmed and end.cost > unspent:
+            return SPENT  # what was found is confirmed, and nothing better could be
+        if last and end.confirmable:
+            return self._finish(end, alone, SPENT)
+        if unspent is not None:
+            # Kept back: this step's thinking, and the confirmation with its own.
+            thinking = situation.overhead_rate * beliefs.overhead(situation.number + np.arange(2.0))
+            left = unspent - thinking[0] - (end.cost + thinking[1] if end.confirmable else 0.0)
+            situation = replace(situation, remaining=left, limit=left)
+        reason = SPENT
+        if situation.limit is None or situation.limit > 0.0:
+            try:
+                proposed = propose(situation, beliefs)
+            except SpaceExhausted:
+                proposed, reason = None, EXHAUSTED
+            if proposed is not None:
+                return proposed
+        if unspent is not None and end.cost > OVERDRAFT * unspent:
+            return reason
+        return self._finish(end, alone, reason)
+
+    def _finish(self, end: _End, alone: bool, reason: str) -> Decision:
+        """Confirm the recommendation, if that is still to be done, once nothing else is running; then end."""
+        if not end.confirmable:
+            return reason
+        if not alone:
+            return None
+        self.ending = reason
+        return end.confirmation()
+
+    def _target_reached(self, history: History) -> str | None:
+        if self.rules.target is None:
+            return None
+        full = history.space.fidelity_value(0.0)
+        for t in history.trials:
+            if t.state == COMPLETE and t.fidelity == full and t.value is not None and t.value <= self.rules.target:
+                return f"target reached by trial {t.number}"
+        return None
+
+    def _promises_target(self, best: Recommendation, situation: Situation) -> bool:
+        return self.rules.target is not None and _designed(situation) and best.mean <= self.rules.target
+
+    def _regret_is_small(self, history: History, situation: Situation) -> bool:
+        return self.rules.regret is not None and _designed(situation) and self.thinking.regret(history) < self.rules.regret
+
+
+def _designed(situation: Situation) -> bool:
+    """Whether the initial design is over: before, a surrogate is not to be trusted with an end."""
+    return situation.number >= situation.settings.initial
+
+
+@dataclass(frozen=True)
+class _End:
+    """How a run would end now: with the recommendation at full fidelity, if it is not evaluated there yet and is to be."""
+
+    best: Recommendation
+    point: Array
+    cost: float
+    confirmable: bool
+    beliefs: Beliefs
+
+    @classmethod
+    def of(cls, situation: Situation, beliefs: Beliefs) -> _End:
+        history = situation.history
+        best = recommend(history, beliefs.surrogate, beliefs.minima)
+        x = history.space.unit_points([best.params])
+        full = beliefs.surrogate.at_full_fidelity(x)
+        evaluated = bool((np.abs(history.points - full).max(axis=1) < 1e-9).any())
+        point = np.append(x[0], 0.0)
+        return cls(best, point, float(beliefs.cost(full)[0]), situation.settings.confirm and not evaluated, beliefs)
+
+    def confirmation(self) -> tuple[Array, Proposal]:
+        carried = self.beliefs.surrogate.carried
+        return self.point, Proposal("confirmation", predicted_cost=self.cost, recommendation=self.best, carried=carried)
