@@ -62,7 +62,7 @@ def random_problem(number: int) -> Situation:
 def solve(number: int, points: int) -> dict:
     situation = random_problem(number)
     thought = deliberate(situation, believe(situation), stream(number, "proposal", situation.number))
-    _, found = maximize(thought.acquisition, thought.candidates, situation.settings.starts)
+    found = float(maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts)[1][0])
 
     rng = np.random.default_rng(5000 + number)
     axes = thought.candidates.shape[1]

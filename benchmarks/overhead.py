@@ -37,6 +37,7 @@ STAGES = {
     "cost model": "fit_cost",
     "local minima": "find_local_minima",
     "overhead model": "scheduled_overhead",
+    "support points": "draw_support",
     "minimizer draws": "draw_minimizers",
     "conditioning (EP)": "condition_on_minimizers",
     "acquisition search": "maximize",
@@ -60,8 +61,6 @@ def instrument() -> None:
 
     for stage, name in STAGES.items():
         setattr(propose_module, name, timed(stage, getattr(propose_module, name)))
-    for name, sampler in propose_module.SAMPLERS.items():
-        propose_module.SAMPLERS[name] = timed("support points", sampler)
 
 
 def smooth(x: np.ndarray, s: float) -> float:

@@ -19,7 +19,8 @@ import pytest
 
 from farthing.errors import SettingsError
 from farthing.trials import Evaluation
-from farthing.workers import THREAD_VARIABLES, InExecutor, Inline, Processes, workers_for
+from farthing.workers import InExecutor, Inline, Processes, workers_for
+from farthing.workers.processes import THREAD_VARIABLES
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs process groups")
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
@@ -105,7 +106,11 @@ def do_threads(path, value, other):
 def do_register(path, value, other):
     import atexit
 
-    atexit.register(write, path, "exited")
+    def slowly():
+        time.sleep(0.3)
+        write(path, "exited")
+
+    atexit.register(slowly)
     return value
 
 
@@ -146,7 +151,7 @@ def refuse(text):
     raise ValueError(text)
 
 
-def slowly():
+def loaded_slowly():
     time.sleep(1.5)
     return act
 
@@ -263,7 +268,7 @@ def test_waiting_has_an_end_while_an_evaluation_runs_and_where_none_does(one, tm
 
 
 def test_starting_a_worker_counts_neither_as_seconds_nor_towards_the_timeout():
-    with Processes(Unpickles(slowly), 1, timeout=1.0) as workers:
+    with Processes(Unpickles(loaded_slowly), 1, timeout=1.0) as workers:
         outcome = evaluated(workers)
     assert outcome.evaluation == Evaluation(1.0)
     assert outcome.seconds < 1.0
@@ -445,7 +450,7 @@ def test_ctrl_c_in_the_terminal_reaches_the_parent_only(tmp_path):
     command = [sys.executable, str(script(tmp_path, code)), str(tmp_path)]
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, text=True) as parent:
         read(tmp_path / "running")
-        time.sleep(0.2)  # until the parent is surely in wait()
+        time.sleep(0.5)  # until the parent is surely in wait()
         os.killpg(parent.pid, signal.SIGINT)
         assert parent.communicate(timeout=HANG_SECONDS)[0] == "0.5\n"
 
@@ -660,10 +665,10 @@ def test_what_outlives_its_timeout_in_an_executor_fails_and_its_late_result_is_d
             go_on.wait(HANG_SECONDS)
         return 1.0
 
-    with ThreadPoolExecutor(2) as executor, InExecutor(objective, executor, None, 0.2) as workers:
+    with ThreadPoolExecutor(2) as executor, InExecutor(objective, executor, None, 1.0) as workers:
         outcome = evaluated(workers, hang=True)
-        assert outcome.reason == "timed out after 0.2 s; it may still be running in the executor"
-        assert outcome.seconds >= 0.2
+        assert outcome.reason == "timed out after 1 s; it may still be running in the executor"
+        assert outcome.seconds >= 1.0
         assert evaluated(workers, 1, hang=False).evaluation == Evaluation(1.0)
         go_on.set()
         assert workers.wait(0.2) == []
@@ -677,11 +682,11 @@ def test_what_never_began_is_canceled_and_not_blamed_for_taking_long():
         go_on.wait(HANG_SECONDS)
         return 1.0
 
-    with ThreadPoolExecutor(1) as executor, InExecutor(objective, executor, 2, 0.2) as workers:
+    with ThreadPoolExecutor(1) as executor, InExecutor(objective, executor, 2, 1.0) as workers:
         assert "timed out" in evaluated(workers, 0, number=0).reason
         outcome = evaluated(workers, 1, number=1)
         go_on.set()
-    assert "did not begin within 0.2 s" in outcome.reason
+    assert "did not begin within 1 s" in outcome.reason
     assert outcome.seconds == 0.0
     assert called == [0]
 

@@ -140,6 +140,12 @@ class Integer:
         return self.to_unit(np.clip(np.round(values), self.low, self.high))
 
 
+    def beside(self, unit: Array) -> Array:
+        """(1, 1) a unit column -> those of the numbers one below and one above."""
+        value = self.from_unit(unit)[0]
+        return self.to_unit([v for v in (value - 1, value + 1) if self.low <= v <= self.high])
+
+
 @dataclass(frozen=True)
 class Choice:
     """An axis of unordered options: text, numbers, booleans or None."""
@@ -193,6 +199,10 @@ class Choice:
     def scatter(self, unit: Array) -> Array:
         """(n, c) uniform random columns -> options, all equally likely."""
         return self.snap(unit)
+
+    def beside(self, unit: Array) -> Array:
+        """(1, c) columns -> those of the other options."""
+        return self.to_unit([o for o in self.options if o != self.from_unit(unit)[0]])
 
 
 Axis = Real | Integer | Choice

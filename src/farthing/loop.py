@@ -9,12 +9,12 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Protocol
 
-from farthing.errors import ObjectiveFailed
+from farthing.errors import ObjectiveFailed, StoreError
 from farthing.evaluation import Outcome
 from farthing.trials import Trial
 from farthing.workers import Workers
@@ -99,7 +99,8 @@ class Loop:
             finally:
                 self.workers.stop()
                 for trial in self.running.values():
-                    self.steps.abandon(trial, "interrupted")
+                    with suppress(StoreError):  # it stays pending, and is given up by others once this process has ended
+                        self.steps.abandon(trial, "interrupted")
 
     def _run(self, pressed: Interruption) -> str:
         reason: str | None = None

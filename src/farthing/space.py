@@ -100,18 +100,21 @@ class Space:
             out[:, columns] = getattr(self.axes[name], what)(points[:, columns])
         return out
 
-    def beside(self, point: Array) -> Array:
-        """(m, d) the points that differ from this one (d,) on one integer axis, by a step, or on one choice."""
+    def stepped(self, point: Array) -> Array:
+        """(m, d) the points that differ from this one (d,) on one integer axis, by one."""
+        return self._changed(point, Integer)
+
+    def exchanged(self, point: Array) -> Array:
+        """(m, d) the points that differ from this one (d,) on one choice."""
+        return self._changed(point, Choice)
+
+    def _changed(self, point: Array, kind: type[Integer] | type[Choice]) -> Array:
         out = []
         for name, columns in self.columns.items():
             axis = self.axes[name]
-            if isinstance(axis, Integer):
-                value = round(value_at(point[columns], axis.low, axis.high, axis.log)[0])
-                values = axis.to_unit([v for v in (value - 1, value + 1) if axis.low <= v <= axis.high])
-            elif isinstance(axis, Choice):
-                values = axis.to_unit([o for o in axis.options if o != axis.from_unit(point[None, columns])[0]])
-            else:
+            if not isinstance(axis, kind):
                 continue
+            values = axis.beside(point[None, columns])
             moved = np.tile(point, (len(values), 1))
             moved[:, columns] = values
             out.append(moved)

@@ -83,23 +83,31 @@ class Domain:
             return x
         return np.column_stack([x, self.space.fidelity.snap(points[:, -1])])
 
-    def beside(self, point: Array) -> Array:
-        """(m, D) the decisions one step away from this one (D,) along a discrete axis."""
+    def beside(self, point: Array, exchange: bool) -> Array:
+        """(m, D) the decisions one step away from this one (D,) along a discrete axis; with or without an exchange of choices."""
         d = self.space.dimensions
-        out = [np.column_stack([(x := self.space.beside(point[:d])), np.tile(point[d:], (len(x), 1))])]
+        x = self.space.stepped(point[:d])
+        if exchange:
+            x = np.concatenate([x, self.space.exchanged(point[:d])])
+        out = [np.column_stack([x, np.tile(point[d:], (len(x), 1))])]
         if self.with_fidelity and self.space.fidelity is not None:
             s = self.space.fidelity.beside(float(point[-1]))
             out.append(np.column_stack([np.tile(point[:d], (len(s), 1)), s]))
         return np.concatenate(out)
 
-    def minimize(self, function: WithGradient, starts: Array, evaluations: int, tolerance: float = 1e-6) -> tuple[Array, Array]:
-        """Local minima of a function with its gradient, one from each start (m, D): decisions (m, D) and values (m,)."""
+    def minimize(
+        self, function: WithGradient, starts: Array, evaluations: int, tolerance: float = 1e-6, exchange: bool = True
+    ) -> tuple[Array, Array]:
+        """Local minima of a function with its gradient, one from each start (m, D): decisions (m, D) and values (m,).
+
+        Without `exchange`, each search keeps the choices it started with.
+        """
         if not self.discrete.any():
             return self._descend(function, starts, self.discrete, evaluations, tolerance)
         relaxed, _ = self._descend(function, starts, self.exchanged, evaluations, tolerance)
         points, values = self._descend(function, self.snap(relaxed), self.discrete, evaluations, tolerance)
         for _ in range(ROUNDS):
-            if not self._step(function, points, values, evaluations, tolerance):
+            if not self._step(function, points, values, evaluations, tolerance, exchange):
                 break
         return points, values
 
@@ -118,11 +126,15 @@ class Domain:
         minima = minimize_in_box(along, starts, *box, evaluations=evaluations, tolerance=tolerance)
         return minima.points, minima.values
 
-    def _step(self, function: WithGradient, points: Array, values: Array, evaluations: int, tolerance: float) -> bool:
+    def _step(
+        self, function: WithGradient, points: Array, values: Array, evaluations: int, tolerance: float, exchange: bool
+    ) -> bool:
         """Exchange, in place, the best few places for the best of those beside them, where these are lower; whether any was."""
         best = np.argsort(values, kind="stable")[:MOVED]
-        beside = [self.beside(points[i]) for i in best]
+        beside = [self.beside(points[i], exchange) for i in best]
         tried = np.concatenate(beside)
+        if not len(tried):
+            return False
         scores = function(tried)[0]
         starts, which, first = [], [], 0
         for i, part in zip(best, beside, strict=True):

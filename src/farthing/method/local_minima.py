@@ -22,6 +22,9 @@ STARTS = 24
 ON_THE_SAME_WAY = 0.03
 """Searches that have come closer than this on every axis after a dozen steps are one."""
 
+EXCHANGES = 24
+"""Places that differ from the best by one choice, which are searched too."""
+
 SAME = 1e-3
 """Minima closer than this on every axis are one."""
 
@@ -57,8 +60,11 @@ def find_local_minima(surrogate: Surrogate, feasibility: Feasibility | None, rng
     evaluated = evaluated[np.argsort(mean[: len(evaluated)], kind="stable")[: STARTS // 2]]
     random = random[np.argsort(mean[-SCREENED:], kind="stable")[: STARTS - len(evaluated)]]
 
-    rough, values = domain.minimize(raised, np.concatenate([evaluated, random]), evaluations=12)
-    points, values = domain.minimize(raised, rough[distinct(rough, values, ON_THE_SAME_WAY)], evaluations=40)
+    # Choices are not exchanged: every combination of them has minima of its own, and may have the lowest.
+    rough, values = domain.minimize(raised, np.concatenate([evaluated, random]), evaluations=12, exchange=False)
+    rough = rough[distinct(rough, values, ON_THE_SAME_WAY)]
+    rough = np.concatenate([rough, surrogate.space.exchanged(rough[0])[:EXCHANGES]])
+    points, values = domain.minimize(raised, rough, evaluations=40, exchange=False)
     kept = distinct(points, values, SAME)
     mean = values[kept] if feasibility is None else surrogate.mean_and_gradient(points[kept])[0]
     return LocalMinima(points[kept], mean, evaluated[:3])
