@@ -8,14 +8,14 @@ The error is measured on held-out digits; the fidelity is the number of digits t
 from __future__ import annotations
 
 import argparse
-import sys
 
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
 import farthing as ft
-from farthing.report import ProgressLine, params_in_words, seconds_in_words, spend_by_fidelity
+from farthing.plots import save_plot
+from farthing.report import ledger, params_in_words, seconds_in_words, spend_by_fidelity
 
 HELD_OUT = 500
 REPEATS = 6
@@ -38,38 +38,6 @@ def error_rate(C: float, gamma: float, n_train: int) -> float:
     return float(np.mean(errors))
 
 
-def plot(study: ft.Study, best: ft.Result, path: str) -> None:
-    """Where was evaluated, at which training size, and how the recommendation improved as cost was spent."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    trials = [t for t in study.trials if t.state == "complete"]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), constrained_layout=True)
-    points = left.scatter(
-        [t.params["C"] for t in trials],
-        [t.params["gamma"] for t in trials],
-        c=[t.fidelity for t in trials],
-        norm="log",
-        cmap="viridis",
-        s=28,
-    )
-    left.plot(best.x["C"], best.x["gamma"], "r*", markersize=16, label="recommendation")
-    left.set(xscale="log", yscale="log", xlabel="C", ylabel="gamma", title="Where was evaluated, and at what price")
-    left.legend(loc="upper right")
-    figure.colorbar(points, ax=left, label="training digits")
-
-    spent = np.cumsum([t.cost + t.overhead for t in trials])
-    known = [(s, t.proposal.recommendation) for s, t in zip(spent, trials, strict=True) if t.proposal.recommendation]
-    seconds, mean = [s for s, _ in known], np.array([r.mean for _, r in known])
-    std = np.array([r.std for _, r in known])
-    right.fill_between(seconds, np.maximum(mean - std, mean / 10), mean + std, alpha=0.25, linewidth=0)
-    right.plot(seconds, mean)
-    right.set(xlabel="seconds spent", ylabel="expected error at full size", title="The recommendation over time", yscale="log")
-    figure.savefig(path, dpi=120)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", default="40 s")
@@ -77,22 +45,25 @@ def main() -> None:
     parser.add_argument("--plot", default="digits.png")
     arguments = parser.parse_args()
 
-    study = ft.Study(
+    print(f"Tuning C and gamma of a digit classifier for {arguments.budget}; training on 50 to {len(train)} digits.")
+    result = ft.minimize(
+        error_rate,
         {"C": ft.Real(1e-3, 1e3, log=True), "gamma": ft.Real(1e-4, 10.0, log=True)},
         fidelity=ft.Fidelity("n_train", cheap=50, full=len(train), log=True, integer=True),
         budget=arguments.budget,
         seed=arguments.seed,
     )
-    print(f"Tuning C and gamma of a digit classifier for {arguments.budget}; training on 50 to {len(train)} digits.")
-    line = ProgressLine(sys.stderr, study.budget, None, 1.0)
-    result = study.run(error_rate, callback=lambda s, trial: line.show(s.history, trial))
-    line.close()
+    history = result.study.history
 
-    print(f"Recommendation: {params_in_words(result.x)}, expected error {result.fun:.4f} ± {result.fun_std:.4f}")
-    print(f"{result.nfev} evaluations took {seconds_in_words(result.cost)}, thinking {seconds_in_words(result.overhead)}:")
-    for name, count, cost in spend_by_fidelity(study.history):
+    print("\nThe last evaluations, and why each was worth its price:")
+    for row in ledger(history)[-6:]:
+        error = "failed" if row.value is None else f"{row.value:.4f}"
+        print(f"  {row.number:>3}  error {error}  {seconds_in_words(row.cost or 0.0):>7}  {row.why}")
+    print(f"\n{result.nfev} evaluations took {seconds_in_words(result.cost)}, thinking {seconds_in_words(result.overhead)}:")
+    for name, count, cost in spend_by_fidelity(history):
         print(f"  {name:<28}{count:>4} evaluations {seconds_in_words(cost):>10}")
-    plot(study, result, arguments.plot)
+    print(f"\nRecommendation: {params_in_words(result.x)}, expected error {result.fun:.4f} ± {result.fun_std:.4f}")
+    save_plot(result.study, arguments.plot)
     print(f"Plot saved to {arguments.plot}")
 
 

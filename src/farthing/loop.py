@@ -115,8 +115,11 @@ class Loop:
                     return reason
                 continue
             self.steps.show(list(self.running.values()))
-            for number, outcome in self.workers.wait(LOOK):
+            finished = self.workers.wait(LOOK)
+            for number, outcome in finished:
                 reason = self._take(self.running.pop(number), outcome) or reason
+            if finished:
+                self.steps.show(list(self.running.values()))
 
     def _fill(self, pressed: Interruption) -> str | None:
         """Start what can be started; the reason to end, if there is one and nothing is running."""

@@ -140,13 +140,15 @@ def _reasons(thought: Deliberation, chosen: Array) -> dict[str, Any]:
         "predicted_cost": cost,
         "horizon": thought.price.horizon(cost),
         "mean_overhead": float(thought.price.mean_overhead(np.array([cost]))[0]),
-        "price_share": float(price[0] / price[1]),
     }
-    if thought.gain is not None:
-        gain = thought.gain(both)
-        reasons["information_gain"] = float(gain[0])
-        reasons["information_rate"] = float(np.exp(thought.acquisition.value(chosen[None])[0]))
+    if thought.gain is None:
+        return reasons
+    gain = thought.gain(both)
+    reasons["information_gain"] = float(gain[0])
+    reasons["information_rate"] = float(np.exp(thought.acquisition.value(chosen[None])[0]))
+    if thought.domain.with_fidelity:
         reasons["information_share"] = float((gain[0] + NEGLIGIBLE) / (gain[1] + NEGLIGIBLE))
+        reasons["price_share"] = float(price[0] / price[1])
     return reasons
 
 
