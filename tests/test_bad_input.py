@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from filled import filled
 
 import farthing as ft
-from filled import filled
 from farthing.trials import COMPLETE, FAILED, PENDING
 
 SMALL = ft.Settings(draws=2, support_points=40, starts=2, initial=3, overhead_price=1.0)

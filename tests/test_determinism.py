@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from filled import filled
 
 import farthing as ft
-from filled import filled
 from farthing.trials import Trial
 
 STEPS = 12

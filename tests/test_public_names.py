@@ -48,7 +48,10 @@ ERRORS = [
     "TrialError",
     "ValueRefused",
 ]
-SLOW = ["threadpoolctl", "sqlalchemy", "alembic", "typer", "click", "rich", "scipy.stats", "scipy.optimize", "sklearn", "matplotlib", "torch", "optuna"]
+SLOW = [
+    *("threadpoolctl", "sqlalchemy", "alembic", "typer", "click", "rich"),
+    *("scipy.stats", "scipy.optimize", "sklearn", "matplotlib", "torch", "optuna"),
+]
 
 
 def test_the_public_names_are_exactly_these():

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from filled import filled
 
 import farthing as ft
-from filled import filled
 from farthing.trials import ABANDONED, COMPLETE, FAILED, PENDING
 
 METHODS = ("envpes", "pes", "ei", "pi", "lcb", "random")

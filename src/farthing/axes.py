@@ -134,11 +134,10 @@ class Integer:
         return self.to_unit(np.round(value_at(unit[:, 0], self.low, self.high, self.log)))
 
     def scatter(self, unit: Array) -> Array:
-        """(n, 1) uniform random columns -> whole numbers, each as likely as its share of the scale; the ends are not cut in half."""
+        """(n, 1) uniform random columns -> whole numbers, each as likely as its share of the scale; the ends are not halved."""
         low, high = self.low - 0.5, self.high + 0.5
         values = value_at(unit[:, 0], low, high, self.log)
         return self.to_unit(np.clip(np.round(values), self.low, self.high))
-
 
     def beside(self, unit: Array) -> Array:
         """(1, 1) a unit column -> those of the numbers one below and one above."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from farthing.axes import Array
-from farthing.errors import StoreError
+from farthing.errors import StoreError, TrialError
 from farthing.evaluation import Clock
 from farthing.owners import Watch, describe, liveness, this_owner
 from farthing.space import Space
@@ -65,6 +65,8 @@ class Journal:
         changed, revision = self.store.changes(self.name, self._revision)
         if revision == self._revision:
             return
+        if revision < self._revision:
+            raise StoreError(f"study {self.name!r} was deleted and made anew by another process; open it again")
         for trial in changed:
             if trial.number < len(self._trials):
                 self._trials[trial.number] = trial
@@ -113,13 +115,19 @@ class Journal:
 
     def _finish(self, trial: Trial) -> Trial:
         """Record the end of a trial; where the store fails, its error says how not to lose the value."""
-        for pause in (*PATIENCE, None):
+        for attempt, pause in enumerate((*PATIENCE, None)):
             try:
                 return self.store.finish(self.name, trial)
             except StoreError as error:
                 if pause is None:
                     raise StoreError(f"{error}\n{_how_to_keep(trial)}") from error
                 time.sleep(pause)
+            except TrialError:
+                # The attempt before may have been saved though its answer was lost.
+                saved = self.trials[trial.number] if attempt else None
+                if saved is None or replace(saved, order=None) != replace(trial, order=None):
+                    raise
+                return saved
         raise AssertionError("the last attempt returns or raises")
 
     def abandon(self, trial: Trial, reason: str) -> None:

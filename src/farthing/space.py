@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.axes import Array, Axis, Choice, Fidelity, Integer, Real, as_scalar, finite, is_scalar, value_at
+from farthing.axes import Array, Axis, Choice, Fidelity, Integer, Real, as_scalar, finite, is_scalar
 from farthing.errors import SpaceError
 
 

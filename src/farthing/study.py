@@ -247,8 +247,8 @@ class Study:
         trial, returning True; Ctrl-C, once to finish and save what is running, twice to stop at once. Running again goes on.
 
         workers: evaluations at once, in processes of their own if more than one; executor: where to evaluate instead, `workers` of
-        them at once or as many as it takes; timeout: seconds, or a time, after which an evaluation is killed and counts as failed. With a timeout, or isolated=True,
-        a single worker is a process of its own too.
+        them at once or as many as it takes; timeout: seconds, or a time, after which an evaluation is killed and counts as failed.
+        With a timeout, or isolated=True, a single worker is a process of its own too.
         """
         if not callable(objective):
             raise SettingsError(f"the objective is {objective!r}; give a function of {', '.join(self.space.names)}")
@@ -261,7 +261,7 @@ class Study:
             self.store.set_budget(self.name, self.budget)
         if self.budget is None and evaluations is None and rules == StopRules():
             raise SettingsError(
-                'neither a budget nor a number of evaluations was given; pass budget="30 min" or evaluations=50, or a target or regret'
+                'neither a budget nor a number of evaluations was given; pass budget="30 min" or evaluations=50, a target or regret'
             )
         calling = workers_for(objective, workers, executor, _timeout(timeout), self._clock, isolated)
         live = _progress(progress)

@@ -1,6 +1,7 @@
-"""Where trials are kept."""
+"""Where studies are kept."""
 
-from farthing.store.interface import Store
+from farthing.store.interface import Pulse, Store, StudyRecord
 from farthing.store.memory import MemoryStore
+from farthing.store.opening import open_store
 
-__all__ = ["MemoryStore", "Store"]
+__all__ = ["MemoryStore", "Pulse", "Store", "StudyRecord", "open_store"]
