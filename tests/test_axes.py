@@ -206,7 +206,7 @@ def test_a_scattered_space_is_uniform_over_all_combinations_and_leaves_real_colu
     unit = np.random.default_rng(4).random((30_000, space.dimensions))
     points = space.scatter(unit)
     np.testing.assert_array_equal(points[:, 0], unit[:, 0])
-    params = [space.params(p) for p in points[:, :]]
+    params = [space.params(p) for p in points]
     table = [(p["c"], p["k"], p["d"], p["x"] > 0.5) for p in params]
     cells = list(itertools.product(["a", "b", "c"], range(4), [True, False], [True, False]))
     assert p_value([table.count(cell) for cell in cells], np.full(len(cells), 1.0 / len(cells))) > UNLIKELY
@@ -247,7 +247,7 @@ def test_parameters_are_in_the_users_order_and_land_in_their_own_columns():
 
 
 def test_a_space_counts_its_points_and_a_real_axis_makes_them_infinite():
-    assert Space({"k": ft.Integer(-2, 5), "c": ft.Choice("a b c".split())}).count == 24
+    assert Space({"k": ft.Integer(-2, 5), "c": ft.Choice(["a", "b", "c"])}).count == 24
     assert Space({"k": ft.Integer(1, 1000, log=True), "held": 3}).count == 1000
     assert Space(MIXED).count == math.inf
 

@@ -8,7 +8,9 @@ import pytest
 
 import farthing as ft
 from farthing.command import Command
-from farthing.study_file import Function, Limits, lines_of, parse_study_file, read_study_file
+from farthing.function import Function
+from farthing.study_file import Limits, parse_study_file, read_study_file
+from farthing.toml_lines import lines_of
 
 COMPLETE = """\
 [study]

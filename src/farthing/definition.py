@@ -114,9 +114,11 @@ def method_name(method: Method) -> str:
 
 def method_of_json(described: Any) -> Method:
     """The method that is described: a name, or a table with its name and options."""
+    if not isinstance(described, str | Mapping):
+        raise SettingsError(f"the method is {described!r}; give its name, one of {', '.join(METHODS)}, or its name and options")
     options = {"name": described} if isinstance(described, str) else dict(described)
     name = options.pop("name", None)
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise SettingsError(f"there is no method {name!r}; choose one of {', '.join(METHODS)}")
     allowed = [f.name for f in fields(METHODS[name])]
     unknown = [key for key in options if key not in allowed]

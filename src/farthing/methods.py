@@ -37,6 +37,9 @@ class PES(Method):
     def __post_init__(self) -> None:
         if self.support not in SUPPORTS:
             raise SettingsError(f"there is no support sampler {self.support!r}; choose one of {', '.join(SUPPORTS)}")
+        for name in ("off_diagonal", "below_best"):
+            if not isinstance(getattr(self, name), bool):
+                raise SettingsError(f"{name} is {getattr(self, name)!r}; give True or False")
         rivals = as_whole(self.rivals)
         if rivals is None or rivals < 0:
             raise SettingsError(f"rivals is {self.rivals!r}; give a whole number from 0 up")

@@ -16,7 +16,16 @@ from farthing.axes import Fidelity
 from farthing.budget import parse_budget
 from farthing.checks import as_finite, as_whole
 from farthing.definition import Definition, differences
-from farthing.errors import KernelError, NothingToReport, SettingsError, StoreError, StudyNotFound, TrialError, ValueRefused
+from farthing.errors import (
+    KernelError,
+    NothingToReport,
+    ObjectiveFailed,
+    SettingsError,
+    StoreError,
+    StudyNotFound,
+    TrialError,
+    ValueRefused,
+)
 from farthing.evaluation import Clock, checked, nonnegative_number
 from farthing.journal import BEAT, Journal
 from farthing.loop import BY_KEYBOARD, Loop
@@ -29,7 +38,7 @@ from farthing.settings import Settings
 from farthing.space import Space
 from farthing.store import Store, StudyRecord, open_store
 from farthing.thinking import Thinking
-from farthing.trials import ABANDONED, PENDING, Evaluation, History, Proposal, Recommendation, Trial
+from farthing.trials import ABANDONED, FAILED, PENDING, Evaluation, History, Proposal, Recommendation, Trial
 from farthing.workers import workers_for
 
 NAME = "study"
@@ -109,9 +118,9 @@ class Study:
         if not records:
             known = ", ".join(repr(r.name) for r in opened.studies()) or "none"
             what = "no study" if name is None else f"no study {name!r}"
-            raise StudyNotFound(f"there is {what} in {store!s}; the studies there: {known}")
+            raise StudyNotFound(f"there is {what} in {opened}; the studies there: {known}")
         if len(records) > 1:
-            raise StoreError(f"there are several studies in {store!s}: {', '.join(repr(r.name) for r in records)}; say which")
+            raise StoreError(f"there are several studies in {opened}: {', '.join(repr(r.name) for r in records)}; say which")
         definition = Definition.of_json(records[0].definition)
         space = definition.space
         axes = {n: space.axes[n] if n in space.axes else space.fixed[n] for n in space.names}
@@ -282,12 +291,16 @@ class Study:
 
     def _result(self, message: str) -> Result:
         history = self.history
+        failures = [t for t in history.trials if t.state == FAILED]
         if not len(history):
+            if failures:
+                raise ObjectiveFailed(
+                    f"{message}, and every evaluation failed, last at {failures[-1].kwargs}: {failures[-1].reason}"
+                )
             raise NothingToReport(f"{message}, and nothing was evaluated; give a larger budget or add() what is known")
         best = self.recommend()
-        failures = len(history.failed)
         return Result(
-            best.params, best.mean, best.std, history.spent, history.overhead_seconds, len(history), failures, message, self
+            best.params, best.mean, best.std, history.spent, history.overhead_seconds, len(history), len(failures), message, self
         )
 
     def _how_to_go_on(self) -> str:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import inspect
 import json
-import multiprocessing
 import os
 import re
 import shlex
 import shutil
-import sys
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import cache, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +22,12 @@ from farthing.checks import as_finite, as_whole
 from farthing.command import Command
 from farthing.definition import KINDS, axis_of_json, fidelity_of_json, method_of_json, settings_of_json
 from farthing.errors import FarthingError, KernelError, SettingsError, StudyFileError
+from farthing.function import Function
 from farthing.methods import Method
 from farthing.settings import Settings
 from farthing.space import Space
 from farthing.study import MAX_FAILURES, Study
-
-Key = tuple[str, ...]
-"""A key within its tables, such as ("space", "lr", "log")."""
+from farthing.toml_lines import Key, lines_of
 
 
 @dataclass(frozen=True)
@@ -329,87 +322,6 @@ _OBJECTIVE_KEYS = ("command", "python", "folder")
 _TABLES = ("study", "objective", "space", "fidelity", "settings")
 
 
-# The objective --------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Function:
-    """An objective that is a function of a module, imported only in the process that calls it.
-
-    where: "module:function"; folder: where it runs, and where its module is looked for first.
-    """
-
-    where: str
-    folder: str
-
-    def __post_init__(self) -> None:
-        module, colon, name = self.where.partition(":")
-        if not colon or not all(part.isidentifier() for part in [*module.split("."), *name.split(".")]):
-            raise SettingsError(f'the function is {self.where!r}; give its module and its name, such as "train:loss"')
-
-    def __call__(self, /, **kwargs: Any) -> Any:
-        return _loaded(self.where, self.folder)(**kwargs)
-
-    def __reduce__(self) -> tuple[Callable[[str, str], Function], tuple[str, str]]:
-        return _arrived, (self.where, self.folder)
-
-    def check(self, names: Collection[str]) -> None:
-        """A SettingsError unless it can be imported and called with these names. Tried in another process."""
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as child:
-            try:
-                child.submit(_check_function, self.where, self.folder, tuple(names)).result()
-            except BrokenProcessPool as error:
-                raise SettingsError(
-                    f"the process that imported {self.where!r} died; see what its module does when imported"
-                ) from error
-
-
-def _arrived(where: str, folder: str) -> Function:
-    """The function in another process. Imported at once: what that takes is no part of the first evaluation."""
-    _loaded(where, folder)
-    return Function(where, folder)
-
-
-@cache
-def _loaded(where: str, folder: str) -> Callable[..., Any]:
-    """The function; its folder becomes the current one, and the first to import from, as if its module were run as a script."""
-    module, _, name = where.partition(":")
-    os.chdir(folder)
-    sys.path.insert(0, folder)
-    try:
-        imported = importlib.import_module(module)
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name is not None and f"{module}.".startswith(f"{error.name}."):
-            raise SettingsError(
-                f"there is no module {error.name!r} in {folder}, nor an installed one; check its name, or folder ="
-            ) from None
-        raise SettingsError(f"importing the module {module!r} failed: {type(error).__name__}: {error}; mend it") from error
-    try:
-        function = reduce(getattr, name.split("."), imported)
-    except AttributeError:
-        near = difflib.get_close_matches(name, [n for n, value in vars(imported).items() if callable(value)], 1)
-        meant = f"did you mean {near[0]!r}?" if near else "check its name"
-        raise SettingsError(
-            f"the module {module!r} ({getattr(imported, '__file__', 'built in')}) has no {name!r}; {meant}"
-        ) from None
-    if not callable(function):
-        raise SettingsError(f"{where!r} is {function!r}, which cannot be called; name a function")
-    return function
-
-
-def _check_function(where: str, folder: str, names: tuple[str, ...]) -> None:
-    function = _loaded(where, folder)
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # a function in C that does not tell
-        return
-    try:
-        signature.bind(**dict.fromkeys(names))
-    except TypeError as error:
-        called = ", ".join(f"{name}=..." for name in names)
-        raise SettingsError(f"{where!r} cannot be called with {called}: {error}; mend its arguments, or [space]") from None
-
-
 def _check_program(command: Command) -> None:
     program = command.arguments[0]
     path = program if not os.path.dirname(program) else os.path.join(command.folder or "", program)
@@ -422,47 +334,3 @@ def _as_list(command: str) -> str:
         return json.dumps(shlex.split(command), ensure_ascii=False)
     except ValueError:  # quotes that do not match
         return '["python", "train.py", "--lr", "{lr}"]'
-
-
-# Lines ----------------------------------------------------------------------------------------------------------------------
-
-_TOKEN = re.compile(
-    r""""{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[A-Za-z0-9_-]+|[^\S\n]+|.""", re.DOTALL
-)
-
-
-def lines_of(text: str) -> dict[Key, int]:
-    """The line on which each table and each key of a TOML document stands, for a document that tomllib has read."""
-    lines: dict[Key, int] = {}
-    table: Key = ()
-    opened: list[tuple[str, Key]] = []  # brackets around, each with the table whose keys it holds, or the key whose values
-    key: Key = ()
-    parts: list[str] = []  # of a key, perhaps dotted, before its = or ]
-    in_value, line = False, 1
-    for token in _TOKEN.findall(text.replace("\r\n", "\n")):
-        inside = opened[-1][0] if opened else ""
-        if token == "=" and not in_value:
-            base = opened[-1][1] if opened else table
-            key = (*base, *parts)
-            for end in range(len(base) + 1, len(key) + 1):
-                lines.setdefault(key[:end], line)
-            parts, in_value = [], True
-        elif token == "[" and not in_value:
-            opened.append(("header", ()))
-        elif token == "]" and inside == "header":
-            opened.pop()
-            if parts:  # the second bracket of ]] closes nothing new
-                table, parts = tuple(parts), []
-                for end in range(1, len(table) + 1):
-                    lines.setdefault(table[:end], line)
-        elif token in ("[", "{"):
-            opened.append((token, key))
-            in_value = token == "["
-        elif token in ("]", "}"):
-            key, in_value = opened.pop()[1], True
-        elif (token == "," and inside == "{") or (token == "\n" and not inside):
-            parts, in_value = [], False
-        elif not in_value and not token.isspace() and token[0] not in "#.":
-            parts.append(next(iter(tomllib.loads(f"{token} = 0"))))
-        line += token.count("\n")
-    return lines

@@ -32,6 +32,9 @@ class MemoryStore:
         self._studies: dict[str, _Study] = {}
         self._lock = threading.RLock()
 
+    def __str__(self) -> str:
+        return "memory"
+
     def create(self, name: str, definition: Mapping[str, Any], budget: float | None, created: float) -> bool:
         with self._lock:
             if name in self._studies:
