@@ -29,6 +29,25 @@ Decision = tuple[Array, Proposal] | str | None
 """A unit point (x, s) and why; or the reason to end; or None: wait for what is running."""
 
 
+def begin_trial(journal: Journal, thinking: Thinking, decide: Callable[[], Decision], owner: str | None) -> Trial | str | None:
+    """The trial that `decide` decides on, pending in the store; or what else it says. It is asked again where another process was
+    faster, and then knows of the trial of that one.
+    """
+    with thinking.metered():
+        while True:
+            journal.reclaim()
+            with ExitStack() as stack:
+                with thinking.paused():
+                    stack.enter_context(journal.turn())
+                decided = decide()
+                if not isinstance(decided, tuple):
+                    return decided
+                trial = journal.begin(*decided, thinking.seconds(), owner)
+            if trial is not None:
+                thinking.begun()
+                return trial
+
+
 @dataclass(frozen=True)
 class StopRules:
     """When to end a run before its budget does.
@@ -56,21 +75,11 @@ class Run:
 
     def begin(self, last: bool, alone: bool) -> Trial | str | None:
         """The next trial, pending in the store; or why to end; or None: nothing to do before a running one ends."""
-        with self.thinking.metered():
-            while self.ending is None:
-                self.journal.reclaim()
-                with ExitStack() as stack:
-                    with self.thinking.paused():
-                        stack.enter_context(self.journal.turn())
-                    decided = self._decide(last, alone)
-                    if not isinstance(decided, tuple):
-                        return decided
-                    trial = self.journal.begin(*decided, self.thinking.seconds(), this_owner())
-                if trial is not None:  # otherwise another process was faster: decide again, knowing its trial
-                    self.thinking.begun()
-                    self.begun += 1
-                    return trial
+        if self.ending is not None:
             return self.ending
+        begun = begin_trial(self.journal, self.thinking, lambda: self._decide(last, alone), this_owner())
+        self.begun += isinstance(begun, Trial)
+        return begun
 
     def take(self, trial: Trial, outcome: Outcome) -> Trial:
         """Record what came of a trial."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -33,7 +33,7 @@ from farthing.method.propose import propose
 from farthing.methods import PES, Method, method_of
 from farthing.numerics.kernels import family
 from farthing.owners import Heart
-from farthing.run import Run, StopRules
+from farthing.run import Decision, Run, StopRules, begin_trial
 from farthing.settings import Settings
 from farthing.space import Space
 from farthing.store import Store, StudyRecord, open_store
@@ -170,19 +170,14 @@ class Study:
 
     def ask(self) -> Trial:
         """The next evaluation to make; its kwargs are for the objective. Several may be pending at once."""
-        with self._thinking.metered():
-            while True:
-                self._journal.reclaim()
-                with ExitStack() as stack:
-                    with self._thinking.paused():
-                        stack.enter_context(self._journal.turn())
-                    situation = self._thinking.situation(self.history, self.budget)
-                    proposed = propose(situation, self._thinking.believe(situation))
-                    assert proposed is not None  # no limit was set
-                    trial = self._journal.begin(*proposed, self._thinking.seconds(), None)
-                if trial is not None:  # otherwise another process was faster: propose again, knowing its trial
-                    self._thinking.begun()
-                    return trial
+
+        def decide() -> Decision:
+            situation = self._thinking.situation(self.history, self.budget)
+            return propose(situation, self._thinking.believe(situation))
+
+        trial = begin_trial(self._journal, self._thinking, decide, None)
+        assert isinstance(trial, Trial)  # no limit was set
+        return trial
 
     def tell(self, trial: Trial | int, value: Any, cost: float | None = None, noise: float | None = None) -> Trial:
         """Record the result of a trial, in any order. Without a cost, the seconds since it was asked for count.
