@@ -758,7 +758,7 @@ def test_five_failures_in_a_row_end_a_run_with_their_cause():
 
     study = new_study()
     with pytest.raises(
-        ft.ObjectiveFailed, match=r"the objective failed 5 times in a row, last at .*: OSError: disk full"
+        ft.ObjectiveFailed, match=r"the objective failed 5 times in a row; mend it .* at .*: OSError: disk full"
     ) as failed:
         study.run(objective, evaluations=20)
     assert "raise OSError" in str(failed.value)  # the traceback
@@ -773,7 +773,7 @@ def test_five_bad_values_in_a_row_end_a_run_with_the_refusal_as_cause():
 
 
 def test_an_objective_with_other_argument_names_is_told_which_it_got():
-    with pytest.raises(ft.ObjectiveFailed, match=r"last at \{'x'.*unexpected keyword argument"):
+    with pytest.raises(ft.ObjectiveFailed, match=r"The last failure, at \{'x'.*unexpected keyword argument"):
         new_study().run(lambda a, b: 1.0, evaluations=20)
 
 

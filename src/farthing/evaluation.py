@@ -20,13 +20,15 @@ Clock = Callable[[], float]
 class Outcome:
     """What came of calling an objective: an evaluation, or the reason why there is none; and the seconds it took.
 
-    Plain data, so that it travels between processes.
+    Plain data, so that it travels between processes. void: nothing was evaluated, through no fault of the point; the trial is given
+    up, not failed.
     """
 
     seconds: float
     evaluation: Evaluation | None = None
     reason: str | None = None
     traceback: str | None = None
+    void: bool = False
 
 
 def evaluate(objective: Callable[..., Any], kwargs: Mapping[str, Any], clock: Clock) -> Outcome:

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from farthing.axes import Array
-from farthing.errors import StoreError, TrialError
-from farthing.evaluation import Clock
+from farthing.errors import FarthingError, StoreError, StudyNotFound, TrialError
+from farthing.evaluation import Clock, finite_number, nonnegative_number
 from farthing.owners import Watch, describe, liveness, this_owner
 from farthing.space import Space
 from farthing.store import MemoryStore, Store
-from farthing.trials import ABANDONED, PENDING, Evaluation, History, Proposal, Trial
+from farthing.trials import ABANDONED, COMPLETE, PENDING, STATES, Evaluation, History, Proposal, Trial
 
 LEASE = 60.0
 """Seconds without a beat after which the owner of a trial, on another machine, is taken to have died."""
@@ -68,11 +68,28 @@ class Journal:
         if revision < self._revision:
             raise StoreError(f"study {self.name!r} was deleted and made anew by another process; open it again")
         for trial in changed:
+            self._check(trial)
             if trial.number < len(self._trials):
                 self._trials[trial.number] = trial
             else:
                 self._trials.append(trial)
         self._revision, self._history = revision, None
+
+    def _check(self, trial: Trial) -> None:
+        """A store may be damaged, or written by others."""
+        try:
+            self.space.check_params(trial.params)
+            self.space.check_fidelity(trial.fidelity)
+            if trial.state not in STATES:
+                raise StoreError(f"its state is {trial.state!r}")
+            if trial.state == COMPLETE:
+                finite_number(trial.value, "its value")
+                for what, amount in (("cost", trial.cost), ("noise", trial.noise)):
+                    nonnegative_number(0.0 if amount is None else amount, f"its {what}")
+        except FarthingError as error:
+            raise StoreError(
+                f"trial {trial.number} of {self.name!r} cannot be right: {error}. The store is damaged; restore it from a copy"
+            ) from error
 
     # Writing ----------------------------------------------------------------------------------------------------------------
 
@@ -104,20 +121,30 @@ class Journal:
     def complete(self, trial: Trial, evaluation: Evaluation, seconds: float) -> Trial:
         """Record a result; it cost what it says, or else the seconds it took."""
         stated = evaluation.cost is not None
-        return self._finish(trial.completed(evaluation.value, evaluation.cost if stated else seconds, evaluation.noise, stated))
+        cost = evaluation.cost if stated else self._unstated_cost(trial, seconds)
+        return self._finish(trial.completed(evaluation.value, cost, evaluation.noise, stated))
 
     def fail(self, trial: Trial, reason: str, traceback: str | None, cost: float | None, seconds: float) -> Trial:
-        """Record that a trial failed, at this cost or else its seconds, or what it was predicted to cost where costs are stated."""
-        if cost is None:
-            stated = any(t.stated_cost for t in self._trials)
-            cost = (trial.proposal.predicted_cost or 0.0) if stated else seconds
-        return self._finish(trial.failed(reason, cost, traceback))
+        """Record that a trial failed, at this cost or else the seconds it took."""
+        return self._finish(trial.failed(reason, self._unstated_cost(trial, seconds) if cost is None else cost, traceback))
+
+    def _unstated_cost(self, trial: Trial, seconds: float) -> float:
+        """The seconds; where the study's costs are stated, and so not seconds, what was predicted, or what others cost."""
+        stated = [t.cost for t in self._trials if t.stated_cost and t.cost is not None]
+        if not stated:
+            return seconds
+        predicted = trial.proposal.predicted_cost
+        return sum(stated) / len(stated) if predicted is None else predicted
 
     def _finish(self, trial: Trial) -> Trial:
         """Record the end of a trial; where the store fails, its error says how not to lose the value."""
         for attempt, pause in enumerate((*PATIENCE, None)):
             try:
                 return self.store.finish(self.name, trial)
+            except StudyNotFound as error:
+                raise StudyNotFound(
+                    f"{error}; trial {trial.number} ended as {trial.state}, with the value {trial.value!r}"
+                ) from error
             except StoreError as error:
                 if pause is None:
                     raise StoreError(f"{error}\n{_how_to_keep(trial)}") from error
@@ -130,9 +157,9 @@ class Journal:
                 return saved
         raise AssertionError("the last attempt returns or raises")
 
-    def abandon(self, trial: Trial, reason: str) -> None:
+    def abandon(self, trial: Trial, reason: str) -> Trial:
         """Record that nothing will come of a pending trial."""
-        self.store.finish(self.name, replace(trial, state=ABANDONED, reason=reason))
+        return self.store.finish(self.name, replace(trial, state=ABANDONED, reason=reason))
 
     def elapsed(self, trial: Trial) -> float | None:
         """Seconds since a trial was begun; None where that is not known, or the clock has been set back since."""

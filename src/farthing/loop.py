@@ -5,6 +5,7 @@ It knows nothing of how a study decides. Ctrl-C once: nothing new is started, wh
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -38,7 +39,7 @@ class Steps(Protocol):
     def take(self, trial: Trial, outcome: Outcome) -> Trial:
         """Record what came of a trial."""
 
-    def abandon(self, trial: Trial, reason: str) -> None:
+    def abandon(self, trial: Trial, reason: str) -> Any:
         """Record that nothing will come of a trial."""
 
     def show(self, running: list[Trial]) -> None:
@@ -58,12 +59,14 @@ class Interruption:
 @contextmanager
 def interruption() -> Iterator[Interruption]:
     """Inside, the first Ctrl-C is only noted; the second raises KeyboardInterrupt. In other threads nothing changes."""
-    noted = Interruption()
+    noted, mine = Interruption(), os.getpid()
     if threading.current_thread() is not threading.main_thread():
         yield noted
         return
 
     def note(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != mine:  # a fork of this process, with its handlers
+            raise KeyboardInterrupt
         noted.presses += 1
         if noted.presses > 1:
             raise KeyboardInterrupt
@@ -117,7 +120,12 @@ class Loop:
             self.steps.show(list(self.running.values()))
             finished = self.workers.wait(LOOK)
             for number, outcome in finished:
-                reason = self._take(self.running.pop(number), outcome) or reason
+                trial = self.running.pop(number)
+                if outcome.void or (pressed and outcome.evaluation is None):
+                    # What failed when Ctrl-C was pressed may have failed for that: a command of the objective gets the signal too.
+                    self.steps.abandon(trial, outcome.reason or "interrupted")
+                else:
+                    reason = self._take(trial, outcome) or reason
             if finished:
                 self.steps.show(list(self.running.values()))
 
@@ -146,8 +154,8 @@ class Loop:
             self.failures += 1
             if self.failures == self.max_failures:
                 raise ObjectiveFailed(
-                    f"the objective failed {self.failures} times in a row, last at {trial.kwargs}: {outcome.reason}; "
-                    f"mend it and run again, what is known is kept{_indented(outcome.traceback)}"
+                    f"the objective failed {self.failures} times in a row; mend it and run again, what is known is kept. "
+                    f"The last failure, at {trial.kwargs}: {outcome.reason}{_indented(outcome.traceback)}"
                 )
         if self.callback is not None and self.callback(done) is True:
             return BY_CALLBACK

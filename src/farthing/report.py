@@ -206,7 +206,7 @@ class Standing:
     """How things stand in a run.
 
     history: all that is known; running: the trials being evaluated; budget: in all; evaluations: of this run, at most; done: of
-    them; overhead_rate: cost of a second of thinking.
+    them; overhead_rate: cost of a second of thinking; final: the recommendation at the end.
     """
 
     history: History
@@ -215,6 +215,7 @@ class Standing:
     evaluations: int | None
     done: int
     overhead_rate: float
+    final: Recommendation | None = None
 
     @property
     def thinking(self) -> float:
@@ -240,7 +241,9 @@ class Standing:
 
     @property
     def recommendation(self) -> Recommendation | None:
-        """The one that the latest proposal was made with."""
+        """The final one, or else that with which the latest proposal was made."""
+        if self.final is not None:
+            return self.final
         made = (t.proposal.recommendation for t in reversed(self.history.trials))
         return next((r for r in made if r is not None), None)
 

@@ -17,7 +17,7 @@ from farthing.method.recommend import recommend
 from farthing.owners import this_owner
 from farthing.report import Standing
 from farthing.thinking import Thinking
-from farthing.trials import COMPLETE, History, Proposal, Recommendation, Trial
+from farthing.trials import COMPLETE, PENDING, History, Proposal, Recommendation, Trial
 
 SPENT, EXHAUSTED = "budget spent", "every point of the space has been evaluated"
 """Why a run ended."""
@@ -90,17 +90,26 @@ class Run:
             self.thinking.warn_of_unpriced_overhead(done)
             return done
 
-    def abandon(self, trial: Trial, reason: str) -> None:
+    def abandon(self, trial: Trial, reason: str) -> Trial:
         """Record that nothing will come of a trial."""
-        self.journal.abandon(trial, reason)
+        return self.journal.abandon(trial, reason)
 
     def show(self, running: list[Trial]) -> None:
         """Tell the user how things stand."""
+        self._show(running, None)
+
+    def show_end(self) -> None:
+        """Tell the user how things stand after the last evaluation."""
+        history = self._history()
+        if self.show_standing is not None and len(history):
+            self._show([], self.thinking.recommend(history))
+
+    def _show(self, running: list[Trial], final: Recommendation | None) -> None:
         if self.show_standing is not None:
             history = self._history()
             rate = self.thinking.overhead_rate(history)
             done = self.begun - len(running)
-            self.show_standing(Standing(history, tuple(running), self.budget, self.evaluations, done, rate))
+            self.show_standing(Standing(history, tuple(running), self.budget, self.evaluations, done, rate, final))
 
     # Decisions --------------------------------------------------------------------------------------------------------------
 
@@ -111,7 +120,7 @@ class Run:
         history = self._history()
         situation = self.thinking.situation(history, self.budget)
         if situation.remaining is not None and situation.remaining <= 0.0:
-            return SPENT
+            return self._spent(history)
         beliefs = self.thinking.believe(situation)
         if beliefs is None:
             try:
@@ -147,6 +156,15 @@ class Run:
         if unspent is not None and end.cost > OVERDRAFT * unspent:
             return reason
         return self._finish(end, alone, reason)
+
+    def _spent(self, history: History) -> str:
+        """That the budget is spent; and how much of it trials hold of which nothing was heard."""
+        held = [t for t in history.trials if t.state == PENDING and t.proposal.predicted_cost]
+        if not held:
+            return SPENT
+        amount = sum(t.proposal.predicted_cost or 0.0 for t in held)
+        numbers = ", ".join(str(t.number) for t in held[:5])
+        return f"{SPENT}, {amount:.4g} of it held for pending trials ({numbers}); tell or abandon those that nobody evaluates"
 
     def _finish(self, end: _End, alone: bool, reason: str) -> Decision:
         """Confirm the recommendation, if that is still to be done, once nothing else is running; then end."""

@@ -17,6 +17,7 @@ from farthing.budget import parse_budget
 from farthing.checks import as_finite, as_whole
 from farthing.definition import Definition, differences
 from farthing.errors import (
+    FarthingError,
     KernelError,
     NothingToReport,
     ObjectiveFailed,
@@ -113,7 +114,7 @@ class Study:
     @classmethod
     def open(cls, store: str | PathLike[str] | Store, name: str | None = None) -> Study:
         """The study of that name in a store; without a name, the only one there is."""
-        opened = open_store(store)
+        opened = open_store(store, create=False)
         records = opened.studies(name)
         if not records:
             known = ", ".join(repr(r.name) for r in opened.studies()) or "none"
@@ -121,7 +122,7 @@ class Study:
             raise StudyNotFound(f"there is {what} in {opened}; the studies there: {known}")
         if len(records) > 1:
             raise StoreError(f"there are several studies in {opened}: {', '.join(repr(r.name) for r in records)}; say which")
-        definition = Definition.of_json(records[0].definition)
+        definition = _stored_definition(records[0])
         space = definition.space
         axes = {n: space.axes[n] if n in space.axes else space.fixed[n] for n in space.names}
         return cls(
@@ -204,6 +205,11 @@ class Study:
                 cost = nonnegative_number(cost, "the cost")
             return self._journal.fail(trial, str(reason), None, cost, self._journal.elapsed(trial) or 0.0)
 
+    def abandon(self, trial: Trial | int, reason: str = "given up") -> Trial:
+        """Record that nothing will come of a pending trial: it costs nothing, and its place may be proposed again."""
+        with self._thinking.metered():
+            return self._journal.abandon(self._unfinished(trial), str(reason))
+
     def add(
         self,
         params: Mapping[str, Any],
@@ -275,6 +281,7 @@ class Study:
         try:
             with heart:
                 message = Loop(run, calling, count, _count(max_failures, "max_failures"), each).run()
+            run.show_end()
         finally:
             if live is not None:
                 live.close()
@@ -324,12 +331,12 @@ def _reopened(
 ) -> tuple[Definition, float | None]:
     """The study of that name as it was created, if it is about the same; with another budget, if one is given."""
     record: StudyRecord = store.studies(name)[0]
+    stored = _stored_definition(record)
     if seed is None:
-        definition = replace(definition, seed=int(record.definition["seed"]))
-    mine = definition.to_json()
-    different = differences(mine, record.definition)
-    if definition.seed != record.definition["seed"]:
-        different.append(f"seed is {record.definition['seed']} there and {definition.seed} here")
+        definition = replace(definition, seed=stored.seed)
+    different = differences(definition.to_json(), stored.to_json())
+    if definition.seed != stored.seed:
+        different.append(f"seed is {stored.seed} there and {definition.seed} here")
     if different:
         raise StoreError(
             f"there is a study {name!r} already, and it is another one: {'; '.join(different)}. "
@@ -339,6 +346,16 @@ def _reopened(
         return definition, record.budget
     store.set_budget(name, budget)
     return definition, budget
+
+
+def _stored_definition(record: StudyRecord) -> Definition:
+    try:
+        return Definition.of_json(record.definition)
+    except (FarthingError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(
+            f"the definition of study {record.name!r} cannot be understood ({error}): a newer farthing wrote it, or the store is "
+            "damaged; upgrade farthing, or restore the store from a copy"
+        ) from error
 
 
 def _progress(wanted: bool) -> Any:

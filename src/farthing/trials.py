@@ -19,7 +19,7 @@ from farthing.space import Space
 
 Array = NDArray[np.float64]
 
-PENDING, COMPLETE, FAILED, ABANDONED = "pending", "complete", "failed", "abandoned"
+PENDING, COMPLETE, FAILED, ABANDONED = STATES = "pending", "complete", "failed", "abandoned"
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping, Select, and_, delete, insert, select, update
+from sqlalchemy import URL, Connection, Row, RowMapping, Select, and_, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from farthing.errors import StudyNotFound, TrialError
+from farthing.errors import StoreError, StudyNotFound, TrialError
 from farthing.store.database import address, begun, ready
 from farthing.store.failures import described, translated
 from farthing.store.interface import Pulse, StudyRecord
@@ -40,6 +40,7 @@ class SqlStore:
         # One is opened at a time: the process cannot fork meanwhile, and a migration is not for two threads at once.
         with _fork_guard, translated(self._url):
             self._engine = ready(self._url)
+            self._file = _identity(self._url)
             weakref.finalize(self, self._engine.dispose)
             _stores.add(self)
 
@@ -168,13 +169,25 @@ class SqlStore:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with self._lock, translated(self._url), self._engine.connect() as connection:
-            yield connection
+        with self._lock, translated(self._url):
+            self._check_file()
+            with self._engine.connect() as connection:
+                yield connection
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with self._lock, translated(self._url), begun(self._engine) as connection:
-            yield connection
+        with self._lock, translated(self._url):
+            self._check_file()
+            with begun(self._engine) as connection:
+                yield connection
+
+    def _check_file(self) -> None:
+        """An open SQLite file can be removed or renamed, and SQLite would go on writing into nowhere."""
+        if _identity(self._url) != self._file:
+            raise StoreError(
+                f"{described(self._url)} was removed, renamed or replaced while in use; put it back, with the files beside it "
+                "whose names end in -wal and -shm, and try again"
+            )
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[tuple[Connection, Row[Any]]]:
@@ -194,6 +207,17 @@ class SqlStore:
 
     def _not_found(self, name: str) -> StudyNotFound:
         return StudyNotFound(f"there is no study {name!r} in {described(self._url)}; check the name, or create it")
+
+
+def _identity(url: URL) -> tuple[int, int] | None:
+    """Of the file that holds the database: None for a server, and where there is no file."""
+    if url.get_backend_name() != "sqlite":
+        return None
+    try:
+        found = os.stat(url.database or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 # A connection must not be shared with a child process, and SQLite must not even be open when a process forks. So before a fork all
