@@ -19,6 +19,7 @@ benchmarks: .venv/benchmarks
 	$(BIN)/python benchmarks/support.py
 	$(BIN)/python benchmarks/acquisition.py
 	$(BIN)/python benchmarks/regret.py
+	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/report.py
 
 # A stamp for each set of extras; made again when pyproject.toml changes.

@@ -147,6 +147,21 @@ def test_positive_values_over_decades_are_drawn_on_a_logarithmic_scale():
     assert not recommended_below_zero  # otherwise this shows nothing
 
 
+def test_a_recommendation_that_was_expected_below_every_value_is_in_the_picture(monkeypatch):
+    values = [10.0 ** (-i) for i in range(6)]
+    study = study_of({"x": ft.Real(0.0, 1.0)}, [({"x": i / 7}, None, v) for i, v in enumerate(values)])
+    means = [20.0, 3e-6, -1.0, 1e-12, *[0.5] * 5]
+    monkeypatch.setattr("farthing.plots.convergence", lambda *_: [(float(i), mean, 0.1) for i, mean in enumerate(means)])
+    axes = panels(figure(study))["cost spent, thinking included"]
+    low, high = axes.get_ylim()
+    assert axes.get_yscale() == "log"
+    assert 1e-7 < low < 3e-6  # what is practically nothing must not stretch the scale
+    assert high > 20.0
+    drawn = axes.lines[0].get_ydata()
+    assert list(drawn[[0, 1]]) == [20.0, 3e-6]
+    assert np.isnan(drawn[[2, 3]]).all()
+
+
 @pytest.mark.parametrize("value", [0.0, 3.0, -1e-9, 1e9])
 def test_a_single_value_makes_a_picture(value):
     axes = panels(figure(study_of({"x": ft.Real(0.0, 1.0)}, [({"x": 0.5}, None, value)])))["x"]

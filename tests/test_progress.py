@@ -197,9 +197,31 @@ def test_the_display_says_all_that_a_person_wants_to_know():
 def test_a_first_trial_has_nothing_to_divide_by():
     first = trial(0)
     spent, evaluations, now = shown(standing(first, running=[first], budget=None, evaluations=9))
-    assert re.fullmatch(r"spent        ━{24}  0", spent)
+    assert re.fullmatch(r"spent        ━{24}  0 ms", spent)
     assert evaluations == "evaluations  0 (0 of 9 in this run)"
     assert now.startswith("now          12 s at rows=100")
+
+
+def test_spend_is_in_seconds_from_the_first_thought_on():
+    first = trial(0, overhead=0.808)
+    assert "0.808 s of 50 s · 100% thinking" in shown(standing(first, running=[first]))[0]
+    assert "0 of 50" in shown(standing(first, running=[first], overhead_rate=0.0))[0]  # costs may be anything
+
+
+def test_the_last_picture_has_the_final_recommendation_of_the_same_history(tty):
+    progress = Progress(terminal_on(tty), lambda: 1012.4)
+    state = busy_standing()
+    progress.show(state)
+    progress.show(replace(state, running=(), final=ft.Recommendation({"x": 0.75}, mean=0.5, std=0.25)))
+    progress.close()
+    lines = Screen().feed(tty.output()).lines
+    assert lines[-1] == "best so far  0.5 ± 0.25 at x=0.75"
+    assert not any(line.startswith("now") for line in lines)
+
+
+def test_the_failure_of_a_command_is_told_without_the_name_of_an_exception():
+    failed = trial(0, state="failed", reason="CommandFailed: the command exited with code 1", cost=1.0)
+    assert shown(standing(failed))[2] == "failures     1, the last: the command exited with code 1"
 
 
 def test_costs_that_are_stated_are_not_shown_as_seconds():

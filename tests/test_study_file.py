@@ -128,6 +128,27 @@ def test_a_store_is_looked_for_beside_the_file_and_not_where_the_command_was_giv
     assert str(file.store) == expected.format(folder=tmp_path)
 
 
+def test_a_tilde_is_the_home_folder_but_not_in_a_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    for store in ("~/x.db", "sqlite:///~/x.db"):
+        assert read(tmp_path, SMALL.replace("budget = 10", f'store = "{store}"')).store == tmp_path / "home" / "x.db"
+    in_home = COMPLETE.replace('folder = "."', 'folder = "~"')
+    assert read(tmp_path, in_home).objective.folder == str(tmp_path / "home")
+    assert read(tmp_path, SMALL.replace("budget = 10", 'name = "~"')).store == tmp_path / "~.db"
+
+
+def test_a_name_that_is_too_long_for_a_file_wants_a_store(tmp_path):
+    named = SMALL.replace("budget = 10", f'name = "{"🐟" * 70}"')
+    with pytest.raises(
+        ft.StudyFileError, match=r"\[study\] name: the name is too long for that of a file, NAME\.db; give store = "
+    ):
+        read(tmp_path, named)
+    read(tmp_path, named.replace("name =", 'store = "fish.db"\nname =')).study()
+    longest = named.replace("🐟" * 70, "🐟" * 61)
+    assert read(tmp_path, longest).study().ask().number == 0
+
+
 def test_a_relative_path_of_the_file_gives_absolute_places(tmp_path, monkeypatch):
     (tmp_path / "study.toml").write_text(COMPLETE)
     monkeypatch.chdir(tmp_path)

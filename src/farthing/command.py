@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -26,8 +28,14 @@ TAIL_BYTES = 8192
 TAIL_LINES = 20
 """How much of that a failure shows."""
 
-LINGER_SECONDS = 5.0
-"""How long to wait for the end of the output once the command has ended: what it left running may hold it open for ever."""
+LINGER_SECONDS = 5.0 if sys.platform == "win32" else 0.1
+"""How long to wait for the end of the output once the command has ended: what it left running may hold it open for ever.
+
+What the command itself wrote is then in the pipe and is read however long that takes, but on Windows, where a pipe does not tell.
+"""
+
+PIPE_BYTES = 2**20
+"""The most a pipe holds, so that one read of as much takes all that is in it. (Root may allow more.)"""
 
 EXPECTED = 'print a number, or a JSON object such as {"value": 0.1, "cost": 2.5, "noise": 0.01}, as the last line'
 
@@ -131,23 +139,46 @@ class _Tail:
     """The end of a stream that a thread reads, so that its writer never has to wait and memory never fills."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._kept = b""
-        self._cut = False
-        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        if sys.platform != "win32":
+            os.set_blocking(stream.fileno(), False)
+        self._stream = stream
+        self._kept = b"", False  # the end, and whether it has lost its beginning
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
-    def _read(self, stream: IO[bytes]) -> None:
-        with stream:
-            while chunk := stream.read(65536):
-                kept = self._kept + chunk
-                self._cut = self._cut or len(kept) > TAIL_BYTES
-                self._kept = kept[-TAIL_BYTES:]
-
     def lines(self, until: float) -> list[str]:
-        """The last lines that are not blank, whole ones only; of what was read until then, in monotonic seconds."""
+        """Once its writer has ended: the last lines that are not blank, whole ones only.
+
+        Of all that the writer wrote, and of what others write until then, in monotonic seconds.
+        """
         self._thread.join(max(until - time.monotonic(), 0.0))
-        lines = self._kept.splitlines()[1 if self._cut else 0 :]
-        return [line.decode(errors="replace").strip() for line in lines if line.strip()]
+        if sys.platform != "win32":
+            self._take(PIPE_BYTES)
+        end, cut = self._kept
+        return [line.decode(errors="replace").strip() for line in end.splitlines()[1 if cut else 0 :] if line.strip()]
+
+    def _follow(self) -> None:
+        """Read until nobody holds the other end."""
+        going_on = True
+        while going_on:
+            if sys.platform != "win32":
+                ready = select.poll()
+                ready.register(self._stream, select.POLLIN)
+                ready.poll()
+            going_on = self._take(65536)
+        with self._lock:
+            self._stream.close()
+
+    def _take(self, most: int) -> bool:
+        """Read what is there; on Windows, wait for it too. False if no more will ever come."""
+        with self._lock:
+            chunk = b"" if self._stream.closed else self._stream.read(most)
+            if chunk:
+                end, cut = self._kept
+                end += chunk
+                self._kept = end[-TAIL_BYTES:], cut or len(end) > TAIL_BYTES
+            return chunk != b""  # None: nothing is there now
 
 
 def _filled(argument: str, kwargs: Mapping[str, Any]) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import signal
+import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +35,11 @@ class Outcome:
 
 
 def evaluate(objective: Callable[..., Any], kwargs: Mapping[str, Any], clock: Clock) -> Outcome:
-    """Call the objective. An exception or a result that is not a finite number is a failure with its reason, not an error here."""
+    """Call the objective. An exception, sys.exit() or a result that is no finite number is a failure with its reason, no error."""
     start = clock()
     try:
         returned = objective(**kwargs)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Outcome(max(clock() - start, 0.0), None, *described(error))
     seconds = max(clock() - start, 0.0)
     try:
@@ -80,3 +83,31 @@ def nonnegative_number(value: Any, what: str) -> float:
     if number < 0.0:
         raise ValueRefused(f"{what} is {value!r}; give a number from zero up")
     return number
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Inside, Ctrl-C waits: in this thread until the end, in processes started here until they call `ignore_interrupts`.
+
+    A terminal sends it to all of them, and Python can be interrupted long before any code of ours runs in a new one. Other
+    threads are interrupted as ever; on Windows nothing waits.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # multiprocessing would start it with the first process, and then unblock SIGINT
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which itself raises KeyboardInterrupt if one is due
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def ignore_interrupts() -> None:
+    """Ctrl-C does nothing to this process from now on, nor does one that waited since `interrupts_wait`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -7,15 +7,18 @@ import importlib
 import inspect
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable, Collection
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, reduce
 from typing import Any
 
 from farthing.errors import SettingsError
+from farthing.evaluation import ignore_interrupts, interrupts_wait
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,21 @@ class Function:
         return _arrived, (self.where, self.folder)
 
     def check(self, names: Collection[str]) -> None:
-        """A SettingsError unless it can be imported and called with these names. Tried in another process."""
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as child:
+        """A SettingsError unless it can be imported and called with these names. Tried in another process.
+
+        Ctrl-C ends that process without a word from it.
+        """
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), ignore_interrupts) as child:
             try:
-                child.submit(_check_function, self.where, self.folder, tuple(names)).result()
+                with interrupts_wait():
+                    pid = child.submit(os.getpid)
+                try:
+                    child.submit(_check_function, self.where, self.folder, tuple(names)).result()
+                except KeyboardInterrupt:
+                    with suppress(OSError):  # it has died
+                        # An import may take for ever, and leaving the executor would wait for it.
+                        os.kill(pid.result(), signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+                    raise
             except BrokenProcessPool as error:
                 raise SettingsError(
                     f"the process that imported {self.where!r} died; see what its module does when imported"

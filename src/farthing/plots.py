@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farthing.axes import Array, Choice, Integer
 from farthing.errors import MissingExtra, NothingToReport, SettingsError
 from farthing.report import convergence, cost_in_words, costs_are_seconds, spend_by_fidelity
 from farthing.study import Study
-from farthing.trials import COMPLETE, FAILED, PENDING, Recommendation, Trial
+from farthing.trials import COMPLETE, FAILED, PENDING, History, Recommendation, Trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,11 +93,15 @@ def _rows(names: list[str]) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What is drawn. done, failed: trials; spent: by number, all up to and including a trial; best: the recommendation now;
-    line: (n, 3) what was spent when, and the mean and sd of each recommendation.
+    """What is drawn, from one look at the study.
+
+    done, failed: trials; spent: by number, all up to and including a trial; best: the recommendation now; line: (n, 3) what was
+    spent when, and the mean and sd of each recommendation.
     """
 
     study: Study
+    history: History
+    overhead_rate: float
     done: list[Trial]
     failed: list[Trial]
     spent: Array
@@ -106,12 +111,13 @@ class _Seen:
 
     @classmethod
     def of(cls, study: Study) -> _Seen:
-        trials, history, rate = study.trials, study.history, study.overhead_rate
+        history, rate = study.history, study.overhead_rate
+        trials = history.trials
         spent = np.cumsum([rate * t.overhead + (0.0 if t.proposal.kind == "added" else t.cost or 0.0) for t in trials])
         best = study.recommend()
         line = np.array([*convergence(history, rate), (spent[-1], best.mean, best.std)])
         done, failed = ([t for t in trials if t.state == state] for state in (COMPLETE, FAILED))
-        return cls(study, done, failed, spent, best, line, costs_are_seconds(history, rate))
+        return cls(study, history, rate, done, failed, spent, best, line, costs_are_seconds(history, rate))
 
     @cached_property
     def values(self) -> Array:
@@ -119,9 +125,20 @@ class _Seen:
 
     @cached_property
     def log(self) -> bool:
-        """Whether values are drawn on a logarithmic scale, on which a recommendation that is expected below zero has no place."""
-        low, high, means = self.values.min(), self.values.max(), self.line[:, 1]
-        return bool(low > 0.0 and means[-1] > 0.1 * low and np.mean(means > 0.0) > 0.6 and np.log10(high / low) > DECADES)
+        """Whether values are drawn on a logarithmic scale, on which most recommendations, and the last one, must have a place."""
+        low, high = self.values.min(), self.values.max()
+        return bool(low > 0.0 and np.log10(high / low) > DECADES and self._placed[-1] and self._placed.mean() > 0.6)
+
+    @cached_property
+    def _placed(self) -> NDArray[np.bool_]:
+        """(n,) which means of the line have a place on a logarithmic scale: those no more than a decade below every value."""
+        placed: NDArray[np.bool_] = self.line[:, 1] > 0.1 * self.values.min()
+        return placed
+
+    @cached_property
+    def means(self) -> Array:
+        """(n,) the line as it is drawn, with gaps where it has no place."""
+        return np.where(self._placed, self.line[:, 1], np.nan) if self.log else self.line[:, 1]
 
     @cached_property
     def limits(self) -> tuple[float, float]:
@@ -129,7 +146,7 @@ class _Seen:
         low, quartile, high = (float(v) for v in np.quantile(self.values, [0.0, 0.75, 1.0]))
         best = self.best
         if self.log:
-            low, high = np.log([min(low, best.mean), high])
+            low, high = np.log([min(low, np.nanmin(self.means)), max(high, np.nanmax(self.means))])
         else:
             if high - low > LONG_TAIL * (quartile - low) > 0.0:
                 high = low + TAIL * (quartile - low)
@@ -179,9 +196,8 @@ class _Seen:
 
 def _draw_values(panel: Axes, seen: _Seen) -> None:
     seen.draw_values(panel, seen.spent[[t.number for t in seen.done]], seen.spent[[t.number for t in seen.failed]])
-    at, mean, std = seen.line.T
+    at, mean, std = seen.line[:, 0], seen.means, seen.line[:, 2]
     lowest = seen.limits[0]
-    mean = np.where(mean > 0.0, mean, np.nan) if seen.log else mean
     panel.fill_between(at, np.maximum(mean - std, lowest), mean + std, color=ACCENT, alpha=0.2, linewidth=0, zorder=0)
     what = "recommendation" if seen.study.space.fidelity is None else "recommendation, at full fidelity"
     panel.plot(at, mean, color=ACCENT, marker=".", markersize=4, label=f"{what} (± 1 sd)")
@@ -191,9 +207,9 @@ def _draw_values(panel: Axes, seen: _Seen) -> None:
 
 
 def _draw_spend(panel: Axes, seen: _Seen) -> None:
-    rows = spend_by_fidelity(seen.study.history)
-    thinking = seen.study.overhead_rate * seen.study.history.overhead_seconds
-    share = thinking / (seen.study.history.spent + thinking or 1.0)
+    rows = spend_by_fidelity(seen.history)
+    thinking = seen.overhead_rate * seen.history.overhead_seconds
+    share = thinking / (seen.history.spent + thinking or 1.0)
     costs = np.array([*(cost for _, _, cost in rows), thinking])
     amounts = [cost_in_words(cost, seen.in_seconds) for cost in costs]
     notes = [f"{amount} ({note})" for amount, note in zip(amounts, [*(count for _, count, _ in rows), f"{share:.0%}"], strict=True)]
@@ -211,7 +227,7 @@ def _draw_spend(panel: Axes, seen: _Seen) -> None:
 def _draw_fidelity(panel: Axes, seen: _Seen) -> None:
     fidelity = seen.study.space.fidelity
     assert fidelity is not None
-    pending = [t for t in seen.study.trials if t.state == PENDING]
+    pending = [t for t in seen.history.trials if t.state == PENDING]
     for trials, style in (
         (seen.done, {"c": seen.colors(seen.done), "linewidths": 0, "s": 34.0 if len(seen.done) < 60 else 16.0}),
         (seen.failed, {"color": FAILURE, "marker": "x", "s": 30, "label": "failed"}),
@@ -237,10 +253,7 @@ def _draw_parameter(panel: Axes, seen: _Seen, name: str) -> None:
     seen.draw_values(panel, along([t.params for t in seen.done]) + shift, along([t.params for t in seen.failed]))
     best = float(along([seen.best.params])[0])
     panel.axvline(best, color=ACCENT, linewidth=1, alpha=0.6, zorder=0)
-    if not seen.log or seen.best.mean > 0.0:
-        panel.errorbar(
-            best, seen.best.mean, seen.best.std, color=ACCENT, marker="*", markersize=13, markeredgecolor="white", zorder=4
-        )
+    panel.errorbar(best, seen.best.mean, seen.best.std, color=ACCENT, marker="*", markersize=13, markeredgecolor="white", zorder=4)
     panel.set_xlabel(_plain(name))
     if isinstance(axis, Choice):
         texts = [str(option) for option in axis.options]

@@ -115,7 +115,8 @@ class Progress:
         assert self._first is not None
         assert self._latest is not None
         (begun, first), (since, standing) = self._first, self._latest
-        if self._summary is None or self._summary.history is not standing.history:
+        # At the end there may be another recommendation from the same history.
+        if self._summary is None or self._summary.history is not standing.history or self._closed.is_set():
             self._summary = _Summary(standing)
         now = self._clock()
         left = standing.seconds_left(first, since - begun)
@@ -134,7 +135,8 @@ class _Summary:
 
     def __init__(self, standing: Standing) -> None:
         self.history: History = standing.history
-        self.in_seconds = costs_are_seconds(self.history, standing.overhead_rate)
+        # Before the first result too, where seconds are what will count.
+        self.in_seconds = standing.overhead_rate == 1.0 or costs_are_seconds(self.history, standing.overhead_rate)
         self.recommendation = standing.recommendation
         rows = spend_by_fidelity(self.history)
         self.evaluations = sum(count for name, count, _ in rows if name != "failed")
@@ -143,7 +145,7 @@ class _Summary:
         self.by_fidelity = [f"{name.partition(' (')[0].replace(' to ', '–')} ×{count}" for name, count, _ in by_fidelity]
         self.failures = sum(count for _, count in failure_counts(self.history))
         reasons = (t.reason for t in reversed(self.history.trials) if t.state == FAILED)
-        self.last_failure = first_line(next(reasons, None) or "")
+        self.last_failure = first_line(next(reasons, None) or "").removeprefix("CommandFailed: ")
 
 
 def _picture(standing: Standing, summary: _Summary, left: float | None, now: float | None) -> Table:

@@ -29,6 +29,9 @@ from farthing.space import Space
 from farthing.study import MAX_FAILURES, Study
 from farthing.toml_lines import Key, lines_of
 
+STORE_BYTES = 255 - len("-journal")
+"""Of the name of a database, at most: file systems take 255, and SQLite puts files of its own beside it."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -209,8 +212,11 @@ class _Reader:
         if not store and ("/" in name or os.sep in name):
             what = f'no file can be called {name}.db; give store = "results.db" too, or another name'
             raise self._error("study", "name", what=what)
-        path = (store or f"{name}.db").removeprefix("sqlite:///")
-        return path if "://" in path else self._folder / path
+        if not store and len(os.fsencode(f"{name}.db")) > STORE_BYTES:
+            what = 'the name is too long for that of a file, NAME.db; give store = "results.db" too, or a shorter name'
+            raise self._error("study", "name", what=what)
+        path = (store or f"./{name}.db").removeprefix("sqlite:///")
+        return path if "://" in path else self._folder / os.path.expanduser(path)
 
     def _objective(self, names: list[str]) -> Command | Function | None:
         if "objective" not in self._data:
@@ -221,7 +227,7 @@ class _Reader:
             what = 'give it either command = ["python", "train.py", ...] or python = "module:function"'
             raise self._error("objective", what=what)
         folder = self._value("objective", "folder", ".", _is_text, "the path of a folder")
-        place = str(self._folder / folder)
+        place = str(self._folder / os.path.expanduser(folder))
         if not os.path.isdir(place):
             raise self._error("objective", "folder", what=f"there is no folder {place}; create it, or name another")
         if "python" in table:

@@ -49,7 +49,7 @@ def cli(folder):
     """`farthing ...` in this process."""
 
     def call(*arguments, code=0, input=None):
-        from farthing.cli import app
+        from farthing.cli.commands import app
 
         done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=input, prog_name="farthing")
         if done.exception is not None and not isinstance(done.exception, SystemExit):

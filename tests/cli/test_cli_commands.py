@@ -3,9 +3,12 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 from study_folder import write_study
+
+import farthing as ft
 
 LOG = ["number", "state", "kind", "fidelity", "value", "predicted", "cost", "thinking", "gain", "parameters", "why"]
 FREE = "[settings]\noverhead_price = 0.0\ndraws = 2\nsupport_points = 30\nstarts = 2\ninitial = 2\n"
@@ -91,6 +94,11 @@ REFUSED = [
     (["2", "1", "--cots", "3"], 2, "give NUMBER VALUE"),
     (["2", "1", "--failed", "why"], 2, "give NUMBER"),
     (["2", "--failed", "why", "--noise", "1"], 2, "--noise was given for a trial that failed"),
+    (["2", "--failed", "why", "--abandon"], 2, "both --abandon and --failed were given"),
+    (["2", "1.5", "--abandon"], 2, "give NUMBER"),
+    (["2", "--abandon", "--cost", "1"], 2, "--cost was given for a trial that was abandoned"),
+    (["2", "--abandon", "--noise", "1"], 2, "--noise was given for a trial that was abandoned"),
+    (["0", "--abandon"], 1, "trial 0 is complete already"),
     ([], 2, "Missing argument"),
 ]
 
@@ -99,6 +107,13 @@ def test_a_result_that_cannot_be_is_refused(asked, cli):
     for arguments, code, message in REFUSED:
         assert message in " ".join(cli("tell", *arguments, code=code).stderr.split())
     assert json.loads(cli("log", "--json").stdout)[2]["state"] == "pending"
+
+
+def test_a_trial_that_nobody_will_evaluate_is_given_up(asked, cli):
+    assert cli("tell", 2, "--abandon").stdout == "trial 2  abandoned: given up\n"
+    assert json.loads(cli("show", "--json").stdout)["trials"] == {"complete": 1, "failed": 1, "pending": 0, "abandoned": 1}
+    told = json.loads(cli("tell", "study.toml", 2, "--abandon", "--json").stdout)
+    assert (told["state"], told["value"], told["cost"]) == ("abandoned", None, None)
 
 
 # Show -------------------------------------------------------------------------------------------------------------------------
@@ -121,6 +136,41 @@ def test_show_has_the_recommendation_the_spend_and_what_went_wrong(asked, cli):
         == text
         == cli("show", "--store", "sqlite:///digits.db", "--name", "digits").stdout
     )
+
+
+def test_show_is_one_moment_of_a_study_that_others_go_on_with(asked, cli, monkeypatch):
+    before = json.loads(cli("show", "--json").stdout)
+    look = ft.Study.history.fget
+
+    def looked_at(study):
+        history = look(study)
+        ft.Study.open("digits.db").add({"x": 0.5}, -9.0)
+        return history
+
+    monkeypatch.setattr(ft.Study, "history", property(looked_at))
+    assert json.loads(cli("show", "--json").stdout) == before
+    after = json.loads(cli("show", "--json").stdout)
+    assert after["trials"]["complete"] == 2
+
+
+def test_convergence_ends_with_the_recommendation_of_now(asked, cli):
+    known = json.loads(cli("show", "--json").stdout)
+    last, best = known["convergence"][-1], known["recommendation"]
+    assert (last["spent"], last["mean"], last["std"]) == (known["spent"], best["mean"], best["std"])
+    assert cli("show").stdout.splitlines()[-1].endswith(f" to {best['mean']:.4g}")
+
+
+def test_spend_is_in_seconds_before_the_first_result_too(folder, cli):
+    write_study(folder)
+    cli("ask")
+    assert re.search(r"\nspent +[\d.]+ m?s: evaluations 0 ms, thinking", cli("show").stdout)
+
+
+def test_a_store_in_the_home_folder_is_found(asked, cli, monkeypatch):
+    monkeypatch.setenv("HOME", str(asked))
+    assert len(json.loads(cli("log", "--store", "~/digits.db", "--json").stdout)) == 3
+    assert json.loads(cli("list", "~/digits.db", "--json").stdout)[0]["name"] == "digits"
+    assert "~" not in cli("list", "~/nix.db", code=4).stderr
 
 
 def test_looking_at_a_study_that_is_not_there_creates_nothing(folder, cli):
@@ -168,7 +218,7 @@ def test_plot_saves_a_picture_and_prints_where(asked, cli):
 
 def test_delete_wants_the_name_typed(asked, cli):
     assert "nothing was deleted" in cli("delete", input="digit\n", code=1).stderr
-    assert "stopped" in cli("delete", input="", code=130).stderr
+    assert "the input ended without an answer, and nothing was deleted; give --yes to delete" in cli("delete", code=1).stderr
     assert len(json.loads(cli("log", "--json").stdout)) == 3
     done = cli("delete", input="digits\n")
     assert done.stdout.endswith("deleted digits with 3 trials\n")

@@ -53,6 +53,29 @@ def test_a_function_levels_and_typed_options_are_understood(folder, cli):
     assert file.objective == Function("train:loss", str(folder))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "next_step"),
+    [
+        (["--budget", "9", "--python", "a:b"], "look at it, then: farthing run study.toml"),
+        (
+            ["--python", "a:b"],
+            'it does not say when to end: add budget = "8 h" or evaluations = 50 to its [study], then: farthing run',
+        ),
+        (
+            ["--budget", "9"],
+            "it has no [objective]: farthing ask study.toml, evaluate, and farthing tell; or add one, then: farthing run",
+        ),
+        ([], 'farthing tell; or add one, and budget = "8 h" or evaluations = 50, then: farthing run'),
+    ],
+)
+def test_what_a_run_would_still_want_is_said(folder, cli, arguments, next_step):
+    assert next_step in cli("init", "--real", "x=0:1", *arguments).stderr
+
+
+def test_a_file_that_cannot_be_written_is_named(folder, cli):
+    assert "no/study.toml could not be written" in cli("init", "--real", "x=0:1", "--output", "no/study.toml", code=1).stderr
+
+
 def test_a_file_without_objective_or_fidelity_is_for_ask_and_tell(folder, cli):
     cli("init", "--real", "x=-1:1.5")
     assert read_study_file("study.toml").axes == {"x": ft.Real(-1, 1.5)}
@@ -109,9 +132,13 @@ def test_on_a_terminal_it_asks_and_asks_again_until_it_understands(folder):
     done = interview(
         folder,
         [
-            ("Name of the study [study]:", "digits"),
+            ("Name of the study [study]:", "a/b"),
+            ("no file can be called a/b.db", "x" * 201),
+            ("at most 200 printable characters", "digits"),
             ("Objective:", "python train.py"),
-            ("the command has no {name}", TRAIN),
+            ("the command has no {name}", "python train.py {lr} }"),
+            ("has a brace without its other half", "train:2nd"),
+            ("give its module and its name", TRAIN),
             ("Which of these decides what an evaluation costs?", "row"),
             ("there is no 'row'; give one of lr, layers, optimizer, rows", "rows"),
             ("lr (low:high", "1e-1:1e-5:log"),
@@ -137,7 +164,8 @@ def test_on_a_terminal_a_function_and_no_fidelity(folder):
             ("Objective:", "train:loss"),
             ("Its parameters, separated by commas:", "x , y"),
             ("Which of these", ""),
-            ("x (", "0:1"),
+            ("x (", "0:1:log"),
+            ("give a lower bound above zero or drop log\r", "0:1"),
             ("y (", "a,b"),
             ("Budget", ""),
         ],

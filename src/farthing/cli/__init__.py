@@ -1,63 +1,44 @@
 """The command line: each command parses, calls one method of a study, and prints.
 
-Results go to standard output; progress, messages and errors to standard error. What is slow to import is imported in the commands.
+Results go to standard output; progress, messages and errors to standard error. What is slow to import is imported in the commands,
+the commands in `main`: Ctrl-C is met there.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from typing import Annotated
-
-import typer
-
-from farthing.cli import asking, keeping, running, showing, starting
-from farthing.cli.failures import EXIT_CODES, Commands
-from farthing.cli.output import say
-
-app = typer.Typer(
-    cls=Commands,
-    help="Minimize expensive objectives when you may choose what each evaluation costs.",
-    epilog="\b\nExit codes:\n" + "\n".join(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items()),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-app.command()(starting.init)
-app.command()(running.run)
-app.command()(asking.ask)
-app.command(context_settings={"ignore_unknown_options": True})(asking.tell)  # a value may be negative
-app.command()(showing.show)
-app.command()(showing.log)
-app.command("list")(showing.list_studies)
-app.command()(keeping.export)
-app.command()(keeping.plot)
-app.command()(keeping.delete)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from farthing import __version__
-
-        typer.echo(f"farthing {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", envvar="FARTHING_DEBUG", help="Show the traceback of an error.")] = False,
-) -> None:
-    """Options of every command; `farthing.cli.failures` reads --debug."""
 
 
 def main() -> None:
     """The console script."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal without ± is no reason to fail
-    warnings.showwarning = lambda message, *_, **__: say(str(message))
-    app(prog_name="farthing")
+    try:
+        open_closed_streams()
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal without ± is no reason to fail
+        from farthing.cli.commands import app
+        from farthing.cli.failures import give_up_output, standard_output_failed
+        from farthing.cli.output import say
+
+        warnings.showwarning = lambda message, *_, **__: say(str(message))
+        try:
+            app(prog_name="farthing")
+        except OSError as error:
+            if not standard_output_failed(error):
+                raise
+            give_up_output(error)
+    except KeyboardInterrupt:  # before a command has begun
+        sys.exit(130)
+
+
+def open_closed_streams() -> None:
+    """The null device in place of standard streams that are closed, before a database is opened under the number of one."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)  # under the lowest number that is free, which is this one
+            os.set_inheritable(opened, True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115

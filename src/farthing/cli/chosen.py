@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,9 +68,12 @@ def place(file: Path | None, store: str | None, name: str | None) -> tuple[str |
     return described.store, described.name
 
 
-def existing(store: str | Path) -> str | Path:
+def existing(store: str | Path) -> str:
     """The store, if it is there: opening one that is not would create it."""
     path = str(store).removeprefix("sqlite:///")
-    if "://" not in path and not Path(path).exists():
+    if "://" in path:
+        return path
+    path = os.path.expanduser(path)
+    if not Path(path).exists():
         raise StudyNotFound(f"there is no store {path}; check the path, or create a study with farthing run or farthing ask")
-    return store
+    return path

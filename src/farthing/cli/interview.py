@@ -5,22 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from farthing.budget import parse_budget
-from farthing.cli.drafts import Described, Draft, any_axis_of, fidelity_of, placeholders, scalar, split
+from farthing.cli.drafts import Described, Draft, any_axis_of, fidelity_of, placeholders, scalar, split, toml
+from farthing.cli.wording import in_cli_words
+from farthing.command import Command
 from farthing.definition import axis_of_json, fidelity_of_json
-from farthing.errors import FarthingError, SettingsError
+from farthing.errors import FarthingError, SettingsError, StudyFileError
+from farthing.function import Function
+from farthing.study_file import parse_study_file
 
 AXIS = "low:high, low:high:log, low:high:integer, or options a,b,c"
 FIDELITY = "cheap:full, with :log and :integer as needed, or levels a,b,c"
 
 
-def interview(name: str) -> Draft:
-    """What the user answers. name: the study's, unless another is given."""
-    name = ask("Name of the study", name)
+def interview(file: Path) -> Draft:
+    """What the user answers. file: the one to write; the study is called like it, unless another name is given."""
+    name = ask("Name of the study", file.stem, partial(study_name, file))
     typer.echo("What is to be minimized? A command with {name} for each parameter: python train.py --lr {lr} --rows {rows}")
     typer.echo("or a function as module:function, or nothing if evaluations are made elsewhere.")
     command, python = ask("Objective", "", objective)
@@ -38,17 +43,28 @@ def ask(question: str, default: str | None, read: Callable[[str], Any] = str) ->
         try:
             return read(answer)
         except (typer.BadParameter, FarthingError) as error:
-            typer.echo(f"  {error}")
+            typer.echo(f"  {in_cli_words(str(error))}")
 
 
 # How answers are read -------------------------------------------------------------------------------------------------------
 
 
+def study_name(file: Path, answer: str) -> str:
+    """A name that a study, and its store, can have."""
+    try:
+        parse_study_file(f"[study]\nname = {toml(answer)}\n[space]\nx = {{ real = [0, 1] }}\n", file)
+    except StudyFileError as error:
+        raise SettingsError(str(error).rpartition("[study] name: ")[2]) from None  # there is no file yet
+    return answer
+
+
 def objective(answer: str) -> tuple[list[str], str]:
     """The command, or the function."""
     if re.fullmatch(r"[\w.]+:[\w.]+", answer):
-        return [], answer
+        return [], Function(answer, ".").where
     command = split(answer)
+    if command:
+        Command(tuple(command))
     if command and not placeholders(command):
         raise SettingsError("the command has no {name}, so that all evaluations would be the same; put in its parameters")
     return command, ""
@@ -68,6 +84,8 @@ def one_of(names: list[str]) -> Callable[[str], str]:
     def read(answer: str) -> str:
         if answer and answer not in names:
             raise SettingsError(f"there is no {answer!r}; give one of {', '.join(names)}, or nothing")
+        if names == [answer]:
+            raise SettingsError(f"{answer!r} is the only parameter, and there must be another to choose; give nothing")
         return answer
 
     return read

@@ -59,8 +59,19 @@ def delete(
     study = open_study(file, store, name)
     trials = len(study.trials)
     if not yes:
-        typed = typer.prompt(f"This removes {study.name!r} and its {trials} trials for good. Type its name to go on", err=True)
+        typed = typed_name(f"This removes {study.name!r} and its {trials} trials for good. Type its name to go on")
         if typed != study.name:
             raise FarthingError(f"the study is called {study.name!r}, not {typed!r}; nothing was deleted")
     study.store.delete(study.name)
     typer.echo(f"deleted {study.name} with {trials} trials")
+
+
+def typed_name(question: str) -> str:
+    """The answer; an error where nobody can answer."""
+    try:
+        return str(typer.prompt(question, err=True))
+    except typer.Abort as aborted:
+        typer.echo(err=True)  # the question has no end of line
+        if isinstance(aborted.__context__, EOFError):
+            raise FarthingError("the input ended without an answer, and nothing was deleted; give --yes to delete") from None
+        raise

@@ -8,7 +8,9 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
+
+from farthing.cli.wording import in_cli_words
 
 WIDE = 100_000
 """Columns of a line in a pipe: nothing is cut or wrapped."""
@@ -19,8 +21,18 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def say(message: str) -> None:
-    """A message for whoever runs the command."""
-    print(f"farthing: {clean(message)}", file=sys.stderr, flush=True)
+    """A message for whoever runs the command, in words of the command line."""
+    try:
+        print(f"farthing: {clean(in_cli_words(message))}", file=sys.stderr, flush=True)
+    except OSError:  # a message that nobody can read is no reason to fail
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Give up on a stream that cannot be written: what is left in it goes nowhere, where Python would try once more at its exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def clean(text: str) -> str:
@@ -70,8 +82,8 @@ def cell(value: Any) -> str:
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:
-    """Small bars, at most `width` of them: the lowest value is the lowest bar."""
-    shown = [values[i * len(values) // width] for i in range(width)] if len(values) > width else list(values)
+    """Small bars, at most `width` of them, first and last value included: the lowest value is the lowest bar."""
+    shown = [values[i * (len(values) - 1) // (width - 1)] for i in range(width)] if len(values) > width else list(values)
     low, high = min(shown), max(shown)
     return "".join(_BARS[round((value - low) / (high - low) * (len(_BARS) - 1))] if high > low else _BARS[0] for value in shown)
 

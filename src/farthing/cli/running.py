@@ -28,9 +28,10 @@ def run(
 
     Ctrl-C ends the run once what is running is finished and saved; a second one ends it at once.
     """
-    from farthing.cli.summary import summary, summary_lines
+    from farthing.cli.summary import Snapshot, summary, summary_lines
     from farthing.loop import BY_KEYBOARD
     from farthing.study_file import read_study_file
+    from farthing.trials import Recommendation
 
     described = read_study_file(file)
     given = {
@@ -56,10 +57,11 @@ def run(
             raise typer.Exit(INTERRUPTED) from None
     stopped = result.message.startswith(BY_KEYBOARD)
     message, go_on = BY_KEYBOARD if stopped else result.message, how_to_go_on(result.message, file)
+    known = summary(Snapshot.of(study, Recommendation(result.x, result.fun, result.fun_std)))
     if as_json:
-        print_json({**summary(study), "message": message, "to_go_on": go_on})
+        print_json({**known, "message": message, "to_go_on": go_on})
     else:
-        print_lines([*summary_lines(summary(study)), ("ended", message), ("to go on", go_on)])
+        print_lines([*summary_lines(known), ("ended", message), ("to go on", go_on)])
     if stopped:
         raise typer.Exit(INTERRUPTED)
 

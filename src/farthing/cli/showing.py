@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated
 
@@ -10,14 +10,15 @@ import typer
 
 from farthing.cli.chosen import AsJson, File, Name, Store, existing, open_study
 from farthing.cli.output import cell, print_json, print_lines, print_table
+from farthing.cli.wording import in_cli_words
 
 
 def show(file: File = None, store: Store = None, name: Name = None, as_json: AsJson = False) -> None:
     """Print the recommendation, what was spent on it, and what went wrong."""
-    from farthing.cli.summary import prospects, prospects_lines, summary, summary_lines
+    from farthing.cli.summary import Snapshot, prospects, prospects_lines, summary, summary_lines
 
-    study = open_study(file, store, name)
-    known = {**summary(study), **prospects(study)}
+    seen = Snapshot.of(open_study(file, store, name))
+    known = {**summary(seen), **prospects(seen)}
     if as_json:
         print_json(known)
     else:
@@ -35,6 +36,7 @@ def log(
     from farthing.report import first_line, ledger, params_in_words
 
     rows = ledger(open_study(file, store, name).history)[-(last or 0) :]  # all, from -0
+    rows = [replace(row, reason=row.reason and in_cli_words(row.reason)) for row in rows]
     if as_json:
         print_json([asdict(row) for row in rows])
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from farthing.cli.chosen import DEFAULT, run_command
 from farthing.cli.drafts import Draft, axis_of, fidelity_of, named, split
 from farthing.cli.output import say
 from farthing.errors import FarthingError, StudyFileError
+
+if TYPE_CHECKING:
+    from farthing.study_file import StudyFile
 
 Ranges = Annotated[list[str] | None, typer.Option(metavar="NAME=LOW:HIGH[:log]", help="An axis of numbers. May be given again.")]
 
@@ -49,15 +52,30 @@ def init(
     elif sys.stdin.isatty() and sys.stdout.isatty():
         from farthing.cli.interview import interview
 
-        draft = interview(output.stem)
+        draft = interview(output)
     else:
         raise typer.BadParameter("there is no terminal to ask questions on; give options such as --command and --real")
     text = draft.text()
     try:
-        parse_study_file(text, output)
+        written = parse_study_file(text, output)
     except StudyFileError as error:
         raise FarthingError(f"nothing was written, as the file would not be right: {error}") from error
-    with output.open("w" if force else "x", encoding="utf-8") as stream:
-        stream.write(text)
+    try:
+        with output.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise FarthingError(f"{output} could not be written ({error.strerror}); give another --output") from error
     typer.echo(output)
-    say(f"wrote {output}; look at it, then: {run_command(output)}")
+    say(f"wrote {output}; {what_next(written)}")
+
+
+def what_next(described: StudyFile) -> str:
+    """What to do with a study file, and what a run would still want of it."""
+    run = run_command(described.path)
+    limit = "" if described.limits.budget else 'budget = "8 h" or evaluations = 50'
+    if described.objective is None:
+        ask = run.replace("farthing run", "farthing ask", 1)
+        return f"it has no [objective]: {ask}, evaluate, and farthing tell; or add one{limit and f', and {limit}'}, then: {run}"
+    if limit:
+        return f"it does not say when to end: add {limit} to its [study], then: {run}"
+    return f"look at it, then: {run}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from farthing.cli.output import cell, sparkline
-from farthing.errors import NothingToReport
+from farthing.cli.wording import in_cli_words
+from farthing.definition import Definition
 from farthing.report import (
     Standing,
     convergence,
@@ -18,38 +20,63 @@ from farthing.report import (
     spend_by_fidelity,
 )
 from farthing.study import Study
-from farthing.trials import ABANDONED, COMPLETE, FAILED, PENDING
+from farthing.thinking import Thinking
+from farthing.trials import ABANDONED, COMPLETE, FAILED, PENDING, History, Recommendation
 
 
-def summary(study: Study) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Snapshot:
+    """A study at one moment: others may go on with it meanwhile. best: None where nothing was evaluated."""
+
+    study: Study
+    history: History
+    thinking: Thinking
+    best: Recommendation | None
+
+    @classmethod
+    def of(cls, study: Study, best: Recommendation | None = None) -> Snapshot:
+        """As it is now. best: the recommendation, if it is known already."""
+        history = study.history
+        definition = Definition(study.space, study.method, study.seed, study.settings)
+        thinking = Thinking(definition, time.perf_counter)
+        with thinking.metered():
+            return cls(study, history, thinking, best or (thinking.recommend(history) if len(history) else None))
+
+    @property
+    def standing(self) -> Standing:
+        rate = self.thinking.overhead_rate(self.history)
+        return Standing(self.history, (), self.study.budget, None, 0, rate, self.best)
+
+
+def summary(seen: Snapshot) -> dict[str, Any]:
     """What is known, what it cost, and what went wrong, as JSON."""
-    history = study.history
-    standing = Standing(history, (), study.budget, None, 0, study.overhead_rate)
+    study, history, standing = seen.study, seen.history, seen.standing
     states = Counter(trial.state for trial in history.trials)
-    try:
-        recommendation = asdict(study.recommend())
-    except NothingToReport:
-        recommendation = None
     return {
         "study": study.name,
-        "recommendation": recommendation,
+        "recommendation": None if seen.best is None else asdict(seen.best),
         "budget": study.budget,
         "spent": standing.spent,
         "spent_on_evaluations": history.spent,
         "spent_on_thinking": standing.thinking,
-        "costs_are_seconds": costs_are_seconds(history, study.overhead_rate),
+        "costs_are_seconds": standing.overhead_rate == 1.0 or costs_are_seconds(history, standing.overhead_rate),
         "trials": {state: states[state] for state in (COMPLETE, FAILED, PENDING, ABANDONED)},
         "spend_by_fidelity": [{"fidelity": label, "evaluations": n, "cost": cost} for label, n, cost in spend_by_fidelity(history)],
-        "failures": [{"reason": reason, "count": count} for reason, count in failure_counts(history)],
+        "failures": [{"reason": in_cli_words(reason), "count": count} for reason, count in failure_counts(history)],
     }
 
 
-def prospects(study: Study) -> dict[str, Any]:
-    """How the recommendation came about, and how much better it may get, as JSON."""
-    history = study.history
-    course = convergence(history, study.overhead_rate)
+def prospects(seen: Snapshot) -> dict[str, Any]:
+    """How the recommendation came about, down to the present one, and how much better it may get, as JSON."""
+    standing = seen.standing
+    course = convergence(seen.history, standing.overhead_rate)
+    regret = None
+    if seen.best is not None:
+        course.append((standing.spent, seen.best.mean, seen.best.std))
+        with seen.thinking.metered():
+            regret = seen.thinking.regret(seen.history)
     return {
-        "expected_regret": study.expected_regret() if len(history) else None,
+        "expected_regret": regret,
         "convergence": [{"spent": spent, "mean": mean, "std": std} for spent, mean, std in course],
     }
 
