@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import io
 import math
 import multiprocessing
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -18,8 +20,9 @@ from pathlib import Path
 import pytest
 
 from farthing.errors import SettingsError
+from farthing.evaluation import Outcome
 from farthing.trials import Evaluation
-from farthing.workers import InExecutor, Inline, Processes, workers_for
+from farthing.workers import InExecutor, Inline, Processes, relay, workers_for
 from farthing.workers.processes import THREAD_VARIABLES
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs process groups")
@@ -85,6 +88,78 @@ def do_die_leaving_a_fork(path, value, other):
 def do_die_leaving_a_program(path, value, other):
     os.system(f"sleep 600 & echo $! > '{path}.part'; mv '{path}.part' '{path}'")
     os._exit(3)
+
+
+def do_fork(path, value, other):
+    """The fork comes back from the objective as well, and sooner."""
+    pid = os.fork()
+    if pid == 0:
+        return {"return": do_return, "raise": do_raise, "sys_exit": do_sys_exit}[other](path, -1.0, None)
+    os.waitpid(pid, 0)
+    return value
+
+
+def do_answer_for_another(path, value, other):
+    """As whatever has got hold of the worker's end of the pipe might."""
+    from multiprocessing.connection import Connection
+
+    duplex = [c for c in gc.get_objects() if isinstance(c, Connection) and not c.closed and c.readable and c.writable]
+    for connection in duplex:
+        connection.send(("done", int(value) - 1, Outcome(1.0, Evaluation(-1.0))))
+    assert duplex
+    return value
+
+
+def do_say(path, value, other):
+    """From Python, from C, from a program, and to standard error."""
+    print("one")
+    os.write(1, b"two\n")
+    os.system("echo three")
+    print("four", file=sys.stderr)
+    os.system("echo five >&2")
+    return value
+
+
+def do_say_and_die(path, value, other):
+    """More than a pipe holds, the end of it no whole line, and no chance to flush anything."""
+    print("x" * int(value))
+    os.write(1, b"last words")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def do_say_in_pieces(path, value, other):
+    whole = "né".encode()
+    os.write(1, whole[:-1])
+    time.sleep(0.3)
+    os.write(1, whole[-1:] + b" \xff\n")
+    return value
+
+
+def do_say_and_wait(path, value, other):
+    print("waiting")
+    read(path)
+    return value
+
+
+def do_leave_a_program(path, value, other):
+    """In a session of its own, so that it is not killed, and with this worker's output."""
+    program = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    write(path, str(program.pid))
+    print("left it")
+    return value
+
+
+def do_descriptors(path, value, other):
+    """Which pipe is this worker's output, and which files it has open at all."""
+    opened = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            opened.append(os.readlink(f"/proc/self/fd/{name}"))
+        except OSError:  # the listing itself
+            continue
+    write(path, repr(([os.readlink("/proc/self/fd/1"), os.readlink("/proc/self/fd/2")], opened)))
+    read(other)
+    return value
 
 
 def do_meet(path, value, other):
@@ -235,6 +310,14 @@ def test_inline_lets_an_interrupt_through_and_is_free_again():
         assert evaluated(workers, interrupt=False).evaluation == Evaluation(1.0)
 
 
+def test_inline_takes_sys_exit_for_a_failure_and_not_for_the_end_of_the_program():
+    with Inline(act, time.perf_counter) as workers:
+        failed = evaluated(workers, do="sys_exit", value=3)
+        assert failed.reason == "SystemExit: 3"
+        assert "do_sys_exit" in failed.traceback
+        assert evaluated(workers).evaluation == Evaluation(1.0)
+
+
 # Worker processes: results --------------------------------------------------------------------------------------------------
 
 
@@ -249,6 +332,19 @@ def test_a_worker_is_used_again_and_reports_failures_with_their_traceback(one):
     assert evaluated(one, 12, do="daemonic").evaluation == Evaluation(0.0), "such an objective could not have children"
     assert evaluated(one, 13, do="pid").evaluation == first
     assert first != Evaluation(float(os.getpid()))
+
+
+@posix
+@pytest.mark.parametrize("end", ["return", "raise", "sys_exit"])
+def test_a_fork_that_comes_back_from_the_objective_answers_for_nobody(one, end):
+    assert evaluated(one, 0, do="fork", other=end, value=2.0).evaluation == Evaluation(2.0)
+    assert evaluated(one, 1, value=3.0).evaluation == Evaluation(3.0)
+    assert one.wait(0.5) == []
+
+
+@posix
+def test_an_answer_for_another_trial_is_dropped(one):
+    assert evaluated(one, 7, do="answer_for_another", value=7.0).evaluation == Evaluation(7.0)
 
 
 def test_as_many_evaluations_run_at_once_as_there_are_slots(pair, tmp_path):
@@ -372,13 +468,14 @@ def test_an_idle_worker_exits_on_its_own_so_that_what_the_objective_registered_i
 
 
 @linux
-def test_no_file_descriptor_is_left_open():
+@pytest.mark.parametrize("relay", [False, True])
+def test_no_file_descriptor_is_left_open(relay):
     def opened():
         gc.collect()
         return len(os.listdir("/proc/self/fd"))
 
     def use():
-        with Processes(act, 1, None) as workers:
+        with Processes(act, 1, None, relay) as workers:
             evaluated(workers)
             evaluated(workers, do="exit_at_once", value=1.0)
 
@@ -455,6 +552,62 @@ def test_ctrl_c_in_the_terminal_reaches_the_parent_only(tmp_path):
         assert parent.communicate(timeout=HANG_SECONDS)[0] == "0.5\n"
 
 
+STARTING = """
+    import sys, time
+    from pathlib import Path
+    from farthing.workers import Processes
+
+    def objective(number):
+        return number + 0.5
+
+    if __name__ == "__main__":
+        with Processes(objective, 2, None) as workers:
+            for number in range(2):
+                workers.start(number, {"number": number})
+            results = []
+            while len(results) < 2:
+                try:
+                    results += workers.wait()
+                except KeyboardInterrupt:
+                    print("interrupted", flush=True)
+            print(sorted((number, outcome.evaluation.value) for number, outcome in results))
+    else:
+        Path(sys.argv[1], "starting").touch()
+        while not Path(sys.argv[1], "go on").exists():
+            time.sleep(0.02)
+"""
+
+
+@posix
+def test_ctrl_c_does_not_reach_workers_that_are_still_starting(tmp_path):
+    """The first of them is started with multiprocessing's resource tracker, which unblocks signals."""
+    command = [sys.executable, str(script(tmp_path, STARTING)), str(tmp_path)]
+    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as parent:
+        read(tmp_path / "starting")
+        time.sleep(0.5)  # until the other worker has got as far, and the parent is surely in wait()
+        os.killpg(parent.pid, signal.SIGINT)
+        assert parent.stdout.readline() == "interrupted\n"
+        (tmp_path / "go on").touch()
+        assert parent.communicate(timeout=HANG_SECONDS) == ("[(0, 0.5), (1, 1.5)]\n", "")
+
+
+@posix
+def test_an_interrupt_while_a_worker_is_being_started_comes_right_after_and_leaves_no_worker(monkeypatch):
+    start, started = multiprocessing.context.SpawnProcess.start, []
+
+    def interrupted(process):
+        signal.raise_signal(signal.SIGINT)
+        start(process)
+        started.append(process.pid)
+
+    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", interrupted)
+    with Processes(act, 1, None) as workers, pytest.raises(KeyboardInterrupt):
+        workers.start(0, {})
+    assert len(started) == 1
+    assert_gone(started)
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def test_a_program_that_forgets_to_stop_its_workers_ends_and_loses_nothing_that_they_printed(tmp_path):
     code = """
         import time
@@ -475,6 +628,152 @@ def test_a_program_that_forgets_to_stop_its_workers_ends_and_loses_nothing_that_
     ran = run(script(tmp_path, code), env=buffered)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert set(ran.stdout.split()) == {"0.5", "evaluating"}
+
+
+# Worker processes: what they print ------------------------------------------------------------------------------------------
+
+
+@posix
+def test_whatever_a_worker_prints_comes_through_this_process_and_in_order(capsys):
+    with Processes(act, 2, None, relay=True) as workers:
+        evaluated(workers, do="say")
+    assert capsys.readouterr() == ("one\ntwo\nthree\n", "four\nfive\n")
+
+
+@posix
+def test_output_comes_while_the_evaluation_runs_and_goes_to_what_is_standard_output_then(capsys, tmp_path, monkeypatch):
+    with Processes(act, 1, None, relay=True) as workers:
+        evaluated(workers)
+        later = io.StringIO()
+        monkeypatch.setattr(sys, "stdout", later)
+        workers.start(1, {"do": "say_and_wait", "path": str(tmp_path / "go on")})
+        until = time.monotonic() + HANG_SECONDS
+        while later.getvalue() != "waiting\n":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        write(tmp_path / "go on", "")
+        only(workers)
+
+
+@posix
+@pytest.mark.parametrize("size", [1, 3_000_000])
+def test_nothing_is_lost_of_what_a_killed_worker_printed(capsys, size):
+    with Processes(act, 1, None, relay=True) as workers:
+        assert "SIGKILL" in evaluated(workers, do="say_and_die", value=size).reason
+        assert capsys.readouterr().out == "x" * size + "\nlast words"
+
+
+@posix
+def test_a_character_in_two_pieces_is_put_together_and_a_wrong_one_replaced(capsys):
+    with Processes(act, 1, None, relay=True) as workers:
+        evaluated(workers, do="say_in_pieces")
+    assert capsys.readouterr().out == "né \ufffd\n"
+
+
+@posix
+def test_output_that_standard_output_cannot_encode_is_escaped(monkeypatch):
+    narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", narrow)
+    with Processes(act, 1, None, relay=True) as workers:
+        evaluated(workers, do="say_in_pieces")
+    assert narrow.buffer.getvalue() == rb"n\xe9 \ufffd" + b"\n"
+
+
+@posix
+def test_a_worker_does_not_wait_where_there_is_no_standard_output(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with Processes(act, 1, None, relay=True) as workers:
+        assert "SIGKILL" in evaluated(workers, do="say_and_die", value=3_000_000).reason
+
+
+@posix
+def test_a_program_left_behind_with_the_output_does_not_hold_up_the_end_and_lives_on(capsys, tmp_path):
+    workers = Processes(act, 1, None, relay=True)
+    evaluated(workers, do="leave_a_program", path=str(tmp_path / "pid"))
+    before = time.monotonic()
+    workers.stop()
+    took = time.monotonic() - before
+    pid = int(read(tmp_path / "pid"))
+    assert running(pid)
+    os.kill(pid, signal.SIGKILL)
+    assert took < 3.0  # two of them for the worker to exit on its own, at most
+    assert capsys.readouterr().out == "left it\n"
+
+
+@posix
+def test_all_is_out_when_stopping_returns_though_the_relay_got_no_time_to_read(capsys, tmp_path, monkeypatch):
+    """As on a machine under load; and a program left behind holds the output open, so that its end does not come."""
+    poll, go_on = select.poll, threading.Event()
+
+    class Late:
+        def __init__(self):
+            self.poll_now = poll()
+            self.register, self.unregister = self.poll_now.register, self.poll_now.unregister
+
+        def poll(self):
+            go_on.wait(HANG_SECONDS)
+            return self.poll_now.poll()
+
+    monkeypatch.setattr(relay.select, "poll", Late)
+    workers = Processes(act, 1, None, relay=True)
+    workers.start(0, {"do": "leave_a_program", "path": str(tmp_path / "pid")})
+    try:
+        read(tmp_path / "pid")
+        time.sleep(0.5)
+        workers.stop()
+        assert capsys.readouterr().out == "left it\n"
+    finally:
+        go_on.set()
+        os.kill(int(read(tmp_path / "pid")), signal.SIGKILL)
+
+
+@linux
+def test_no_worker_holds_the_output_of_another(tmp_path):
+    with Processes(act, 3, None, relay=True) as workers:
+        for number in range(3):
+            path = str(tmp_path / str(number))
+            workers.start(number, {"do": "descriptors", "path": path, "other": str(tmp_path / "go on")})
+        found = [eval(read(tmp_path / str(number))) for number in range(3)]
+        write(tmp_path / "go on", "")
+        own = [pipe for outputs, _ in found for pipe in outputs]
+        assert len(set(own)) == 6
+        for outputs, opened in found:
+            assert sorted(name for name in opened if name in own) == sorted(outputs)
+
+
+LOUD = """
+    import sys
+    from farthing.workers import Processes
+
+    class Marked:
+        def __init__(self, stream, mark):
+            self.stream, self.mark = stream, mark
+
+        def write(self, text):
+            self.stream.write("".join(f"{self.mark} {line}" for line in text.splitlines(keepends=True)))
+
+        def flush(self):
+            self.stream.flush()
+
+    def objective():
+        return 0.5
+
+    if __name__ == "__main__":
+        sys.stdout, sys.stderr = Marked(sys.stdout, "out"), Marked(sys.stderr, "err")
+        with Processes(objective, 1, None, relay=True) as workers:
+            workers.start(0, {})
+            assert workers.wait()[0][1].evaluation.value == 0.5
+    else:
+        print("importing")
+        print("warning", file=sys.stderr)
+"""
+
+
+@posix
+def test_what_the_script_prints_when_a_worker_imports_it_is_relayed_too(tmp_path):
+    buffered = {variable: value for variable, value in os.environ.items() if variable != "PYTHONUNBUFFERED"}
+    ran = run(script(tmp_path, LOUD), env=buffered)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "out importing\n", "err warning\n")
 
 
 # Worker processes: objectives that cannot be sent ---------------------------------------------------------------------------
@@ -628,13 +927,15 @@ def test_an_evaluation_that_the_executor_lost_is_a_failure(error):
         assert str(error) in evaluated(workers).reason
 
 
-def test_an_evaluation_that_somebody_canceled_is_a_failure():
+def test_an_evaluation_that_somebody_canceled_is_void():
     executor = Elsewhere()
     with InExecutor(act, executor, 1, None) as workers:
         workers.start(0, {})
         executor.futures[0].cancel()
         executor.futures[0].set_running_or_notify_cancel()
-        assert "canceled" in only(workers)[1].reason
+        outcome = only(workers)[1]
+    assert "canceled" in outcome.reason
+    assert outcome.void
 
 
 def test_a_broken_executor_fails_what_ran_and_refuses_what_comes_next():
@@ -683,10 +984,13 @@ def test_what_never_began_is_canceled_and_not_blamed_for_taking_long():
         return 1.0
 
     with ThreadPoolExecutor(1) as executor, InExecutor(objective, executor, 2, 1.0) as workers:
-        assert "timed out" in evaluated(workers, 0, number=0).reason
+        late = evaluated(workers, 0, number=0)
         outcome = evaluated(workers, 1, number=1)
         go_on.set()
+    assert "timed out" in late.reason
+    assert not late.void
     assert "did not begin within 1 s" in outcome.reason
+    assert outcome.void
     assert outcome.seconds == 0.0
     assert called == [0]
 
@@ -725,6 +1029,14 @@ def test_the_plainest_workers_that_will_do_are_chosen(options, kind, slots):
     with workers_for(act, **{"workers": None, "executor": None, "timeout": None, "clock": time.perf_counter, **options}) as workers:
         assert type(workers) is kind
         assert workers.slots == slots
+
+
+@posix
+@pytest.mark.parametrize("relay", [False, True])
+def test_workers_print_through_this_process_where_that_is_asked(relay, capsys):
+    with workers_for(act, 2, None, None, time.perf_counter, relay=relay) as workers:
+        evaluated(workers, do="say")
+    assert ("one" in capsys.readouterr().out) == relay
 
 
 @pytest.mark.parametrize(("count", "slots"), [(None, 2), (1, 1)])

@@ -39,7 +39,7 @@ class Steps(Protocol):
     def take(self, trial: Trial, outcome: Outcome) -> Trial:
         """Record what came of a trial."""
 
-    def abandon(self, trial: Trial, reason: str) -> Any:
+    def abandon(self, trial: Trial, reason: str) -> Trial:
         """Record that nothing will come of a trial."""
 
     def show(self, running: list[Trial]) -> None:
@@ -120,12 +120,7 @@ class Loop:
             self.steps.show(list(self.running.values()))
             finished = self.workers.wait(LOOK)
             for number, outcome in finished:
-                trial = self.running.pop(number)
-                if outcome.void or (pressed and outcome.evaluation is None):
-                    # What failed when Ctrl-C was pressed may have failed for that: a command of the objective gets the signal too.
-                    self.steps.abandon(trial, outcome.reason or "interrupted")
-                else:
-                    reason = self._take(trial, outcome) or reason
+                reason = self._take(self.running.pop(number), outcome, pressed) or reason
             if finished:
                 self.steps.show(list(self.running.values()))
 
@@ -145,9 +140,13 @@ class Loop:
             self.workers.start(trial.number, trial.kwargs)
         return None
 
-    def _take(self, trial: Trial, outcome: Outcome) -> str | None:
+    def _take(self, trial: Trial, outcome: Outcome, pressed: Interruption) -> str | None:
         """Record a result; the reason to end that it gives."""
-        done = self.steps.take(trial, outcome)
+        if pressed and outcome.evaluation is None:
+            # It may have failed for that: what the objective has started gets the terminal's signal too.
+            self.steps.abandon(trial, outcome.reason or "interrupted")
+            return None
+        done = self.steps.abandon(trial, outcome.reason or "") if outcome.void else self.steps.take(trial, outcome)
         if outcome.evaluation is not None:
             self.failures = 0
         else:

@@ -273,14 +273,14 @@ class Study:
             raise SettingsError(
                 'neither a budget nor a number of evaluations was given; pass budget="30 min" or evaluations=50, a target or regret'
             )
-        calling = workers_for(objective, workers, executor, _timeout(timeout), self._clock, isolated)
-        live = _progress(progress)
-        run = Run(self._journal, self._thinking, self.budget, rules, count, live.show if live else None)
-        heart = Heart(self._journal.beat, BEAT) if self._journal.shared else nullcontext()
+        most, seconds = _count(max_failures, "max_failures"), _timeout(timeout)
         each = None if callback is None else lambda trial: callback(self, trial)
+        live = _progress(progress)
         try:
-            with heart:
-                message = Loop(run, calling, count, _count(max_failures, "max_failures"), each).run()
+            calling = workers_for(objective, workers, executor, seconds, self._clock, isolated, relay=live is not None)
+            run = Run(self._journal, self._thinking, self.budget, rules, count, live.show if live else None)
+            with Heart(self._journal.beat, BEAT) if self._journal.shared else nullcontext():
+                message = Loop(run, calling, count, most, each).run()
             run.show_end()
         finally:
             if live is not None:

@@ -22,11 +22,13 @@ def workers_for(
     timeout: float | None,
     clock: Clock,
     isolated: bool = False,
+    relay: bool = False,
 ) -> Workers:
     """The plainest workers that do what is asked.
 
     workers: evaluations at once; None: one, or as many as the executor has; timeout: seconds for each;
-    isolated: in a process of its own even where this one would do.
+    isolated: in a process of its own even where this one would do; relay: what worker processes print comes out through this
+    one's sys.stdout and sys.stderr.
     """
     if workers is not None and (as_whole(workers) or 0) < 1:
         raise SettingsError(f"workers is {workers!r}; give a whole number from 1 up")
@@ -37,5 +39,5 @@ def workers_for(
             raise SettingsError(f"executor is {executor!r}; give an executor such as ThreadPoolExecutor(4), or None")
         return InExecutor(objective, executor, workers, timeout)
     if isolated or timeout is not None or (workers or 1) > 1:
-        return Processes(objective, workers or 1, timeout)
+        return Processes(objective, workers or 1, timeout, relay)
     return Inline(objective, clock)

@@ -87,14 +87,15 @@ class InExecutor(Workers):
             return []
         self._running.remove(job)
         if job.began is None:
-            return [Outcome(0.0, reason=f"did not begin within {self._timeout:g} s: the executor is busy with something else")]
+            reason = f"did not begin within {self._timeout:g} s: the executor is busy with something else"
+            return [Outcome(0.0, reason=reason, void=True)]
         return [Outcome(now - job.began, reason=f"timed out after {self._timeout:g} s; it may still be running in the executor")]
 
 
 def _outcome(future: futures.Future[Outcome], seconds: float) -> Outcome:
     """What a finished future holds; `seconds` counts where it holds no outcome, as its executor failed and not the objective."""
     if future.cancelled():
-        return Outcome(0.0, reason="the executor canceled the evaluation before it began")
+        return Outcome(0.0, reason="the executor canceled the evaluation before it began", void=True)
     error = future.exception()
     if error is None:
         return future.result()

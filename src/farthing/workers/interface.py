@@ -21,6 +21,7 @@ PATROL_SECONDS = 0.5
 
 
 def pickled(objective: Objective) -> bytes:
+    """The objective as bytes for another process; where pickle refuses it, a SettingsError with the remedy."""
     try:
         return pickle.dumps(objective)
     except Exception as error:  # pickle raises what it likes

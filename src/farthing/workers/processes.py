@@ -12,14 +12,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from multiprocessing import connection as pipes
 from typing import Any
 
 from farthing.errors import SettingsError
-from farthing.evaluation import Outcome, described, evaluate
+from farthing.evaluation import Outcome, described, evaluate, ignore_interrupts, interrupts_wait
 from farthing.workers.interface import PATROL_SECONDS, REMEDY, Objective, Workers, pickled
+from farthing.workers.relay import NameThatRedirects, Relay, redirect
 
 GRACE_SECONDS = 2.0
 """How long idle workers may take to exit on their own, so that what the objective registered with atexit is done."""
@@ -40,14 +41,18 @@ class Processes(Workers):
     that is there before its timeout was noticed counts. Not killed: what an objective puts into a group of its own; on Windows,
     whatever it starts; and, if this process is killed, a worker for as long as its objective is in C code that never lets go of
     Python's lock.
+
+    relay: what they and what they start print comes out through this process's sys.stdout and sys.stderr; not on Windows, where
+    it goes straight to the terminal as without it.
     """
 
-    def __init__(self, objective: Objective, count: int, timeout: float | None) -> None:
+    def __init__(self, objective: Objective, count: int, timeout: float | None, relay: bool = False) -> None:
         self.slots = count
         _check_that_processes_may_start()
         self._pickled = pickled(objective)
         _check_that_a_child_finds(self._pickled)
         self._timeout = math.inf if timeout is None else timeout
+        self._printing = threading.Lock() if relay and sys.platform != "win32" else None
         self._workers: list[_Worker] = []
         self._proven = False
         self._error: SettingsError | None = None
@@ -102,7 +107,7 @@ class Processes(Workers):
 
     def _hire(self) -> _Worker:
         assert len(self._workers) < self.slots, "a trial was started without a free slot"
-        worker = _Worker(self._pickled, alone=self.slots == 1)
+        worker = _Worker(self._pickled, self.slots == 1, self._printing)
         self._workers.append(worker)
         return worker
 
@@ -117,7 +122,9 @@ class Processes(Workers):
         dead = worker.process.exitcode is not None  # asked before the messages are read, the last of which may be the result
         try:
             while worker.pipe.poll():
-                kind, content = worker.pipe.recv()
+                kind, about, content = worker.pipe.recv()
+                if about not in (None, number):  # whoever sent that, it is not about this trial
+                    continue
                 if kind == "done":
                     worker.number = None
                     return [(number, content)]
@@ -152,29 +159,41 @@ class Processes(Workers):
 
 
 class _Worker:
-    """A worker process, and the trial it has if any. sent, began: monotonic seconds; began is infinite until it has started."""
+    """A worker process, and the trial it has if any. sent, began: monotonic seconds; began is infinite until it has started.
 
-    def __init__(self, pickled: bytes, alone: bool) -> None:
+    printing: the lock of those whose output is relayed; None: it is not.
+    """
+
+    def __init__(self, pickled: bytes, alone: bool, printing: threading.Lock | None) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.number: int | None = None
         self.sent = self.began = math.inf
+        pairs = [] if printing is None else [context.Pipe(duplex=False), context.Pipe(duplex=False)]
+        outputs = [writing for _, writing in pairs]
+        name = NameThatRedirects("farthing-worker", [output.fileno() for output in outputs]) if pairs else "farthing-worker"
         # Not daemonic: such processes may not have children, which objectives do.
-        self.process = context.Process(target=_serve, args=(theirs, alone), name="farthing-worker")
-        with theirs:
-            self.process.start()
+        self.process = context.Process(target=_serve, args=(theirs, alone, outputs), name=name)
+        self._relay: Relay | None = None
         try:
+            with interrupts_wait(), ExitStack() as closing:
+                for end in (theirs, *outputs):
+                    closing.enter_context(end)
+                self.process.start()
+                if printing is not None:
+                    self._relay = Relay([reading for reading, _ in pairs], printing)
             # Not an argument of the process: Process.start() writes those to a pipe that nobody reads if the child dies early.
             self._send(lambda: self.pipe.send_bytes(pickled))
-        except BaseException:  # an interrupt while a large objective is on its way
-            self.kill()
+        except BaseException:  # an interrupt, which has waited, or came while a large objective is on its way
+            if self.process.pid is not None:
+                self.kill()
             raise
 
     def begin(self, number: int, kwargs: Mapping[str, Any]) -> None:
         self.number, self.sent = number, time.monotonic()
         if math.isfinite(self.began):
             self.began = self.sent
-        self._send(lambda: self.pipe.send(dict(kwargs)))
+        self._send(lambda: self.pipe.send((number, dict(kwargs))))
 
     def end(self) -> tuple[str, bool]:
         """How the process ended, and whether by a signal."""
@@ -188,7 +207,7 @@ class _Worker:
         return f"was killed by signal {-code}{names.get(-code, '')}", True
 
     def kill(self) -> None:
-        """Kill the process and what it started. May be called again."""
+        """Kill the process and what it started, and pass on the last that it printed. May be called again."""
         assert self.process.pid  # 0 would be the group of this very process
         if sys.platform != "win32":
             with suppress(OSError):  # there is no such group while it is starting, nor when all are dead
@@ -196,6 +215,8 @@ class _Worker:
         self.process.kill()
         self.process.join(GRACE_SECONDS)  # not longer: one that hangs in the kernel dies when the kernel lets it
         self.pipe.close()
+        if self._relay is not None:
+            self._relay.finish()
 
     @staticmethod
     def _send(send: Callable[[], None]) -> None:
@@ -226,24 +247,36 @@ def _check_that_a_child_finds(pickled: bytes) -> None:
         raise SettingsError(f"the objective is defined in an interactive session, where no other process finds it; {REMEDY}")
 
 
-def _serve(pipe: pipes.Connection, alone: bool) -> None:
-    """The life of a worker process: load the objective, then evaluate what comes until the other end is closed."""
+def _serve(pipe: pipes.Connection, alone: bool, outputs: Sequence[pipes.Connection]) -> None:
+    """The life of a worker process: load the objective, then evaluate what comes until the other end is closed.
+
+    It tells the kind of message, the trial that it is about if any, and the content.
+    """
     _settle()
+    redirect(outputs)
+    pid = os.getpid()
+
+    def tell(kind: str, number: int | None, content: Any) -> None:
+        if os.getpid() != pid:  # a fork that the objective made, and that came back from it too: the pipe is not its own
+            os._exit(0)
+        pipe.send((kind, number, content))
+
     with suppress(EOFError, OSError), nullcontext() if alone else _one_thread():
         pickled = pipe.recv_bytes()
         try:
             objective = pickle.loads(pickled)
         except Exception as error:
-            pipe.send(("unusable", described(error)[0]))
+            tell("unusable", None, described(error)[0])
             return
-        pipe.send(("ready", time.monotonic()))
+        tell("ready", None, time.monotonic())
         while True:
-            pipe.send(("done", _evaluated(objective, pipe.recv())))
+            number, kwargs = pipe.recv()
+            tell("done", number, _evaluated(objective, kwargs))
 
 
 def _settle() -> None:
     """Leave the terminal's process group, so that its Ctrl-C does not end evaluations; and never outlive the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     if sys.platform != "win32":
         os.setsid()
     threading.Thread(target=_follow_the_parent, daemon=True).start()
@@ -278,7 +311,7 @@ def _evaluated(objective: Objective, kwargs: Mapping[str, Any]) -> Outcome:
     start = time.perf_counter()
     try:
         return evaluate(objective, kwargs, time.perf_counter)
-    except BaseException as error:  # sys.exit() ends an evaluation, not its worker
+    except BaseException as error:  # even a KeyboardInterrupt of its own ends an evaluation, not its worker
         return Outcome(time.perf_counter() - start, None, *described(error))
     finally:
         for stream in (sys.stdout, sys.stderr):
