@@ -23,7 +23,7 @@ AWKWARD = math.nextafter(0.1, 1.0)  # a float whose shortest text has 17 digits
 SPACES = {
     "real": {"x": ft.Real(-AWKWARD, 2)},
     "log": {"lr": ft.Real(AWKWARD * 1e-300, 1e300, log=True)},
-    "integers": {"k": ft.Integer(-3, 2**53), "n": ft.Integer(1, 64, log=True)},
+    "integers": {"k": ft.Integer(-3, 10**13), "n": ft.Integer(1, 64, log=True)},
     "choices": {"c": ft.Choice(["a", "ä\n\"'", "", None]), "d": ft.Choice([True, 2, AWKWARD, -1e-300])},
     "fixed": {"x": ft.Real(0.0, 1.0), "a": None, "b": False, "c": 3, "d": AWKWARD, "e": "text", "f": 10**30},
     "order": {"z": ft.Choice([1, 2]), "b": 5, "a": ft.Real(0.0, 1.0), "y": ft.Integer(0, 1)},
@@ -133,7 +133,7 @@ def test_the_words_are_those_of_a_study_file():
         "c": {"choice": [None, "a"]},
         "held": {"fixed": 3},
     }
-    assert described["fidelity"] == {"name": "cells", "levels": [8, 16], "integer": True}
+    assert typed(described["fidelity"]) == typed({"name": "cells", "levels": [8, 16], "integer": True})
     assert described["method"] == {"name": "ei"}
     assert axis_of_json("held", 3) == 3  # a bare value is a fixed one, in a file as in Python
     assert axis_of_json("held", None) is None
@@ -219,7 +219,6 @@ def test_a_study_of_the_same_name_with_another_space_is_refused_and_the_axis_nam
     ft.Study(space, store=tmp_path / "study.db", name="s")
 
 
-@pytest.mark.xfail(strict=True, reason="1, 1.0 and True are compared by ==")
 @pytest.mark.parametrize(
     ("there", "here"),
     [(ft.Choice([True, False]), ft.Choice([1, 0])), (True, 1), (ft.Choice([1, 2]), ft.Choice([1.0, 2.0]))],

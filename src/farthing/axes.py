@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 ON_A_FACE = 1e-9
 """Unit coordinates closer than this to 0 or 1 are on the face."""
 
+LARGEST = 1e14
+"""Of whole numbers: beyond, the unit cube cannot tell neighbors apart."""
+
 HOT = math.sqrt(0.5)
 """The column of the chosen option."""
 
@@ -46,6 +49,11 @@ def as_scalar(value: Any) -> Any:
 def is_scalar(value: Any) -> bool:
     """Whether a value can be written as JSON and read back the same: text, a finite number, a boolean or None."""
     return value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def is_list(value: Any) -> bool:
+    """A list, a tuple or an array of one dimension; not text."""
+    return value.ndim == 1 if isinstance(value, np.ndarray) else isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 @dataclass(frozen=True)
@@ -108,8 +116,8 @@ class Integer:
             raise SpaceError(f"axis {name!r} is of whole numbers but runs from {low!r} to {high!r}; round its bounds")
         if self.log and low < 1.0:
             raise SpaceError(f"axis {name!r} is logarithmic but starts at {low:g}; start it at 1 or above or drop log=True")
-        if max(abs(low), abs(high)) > 2**53:
-            raise SpaceError(f"axis {name!r} from {low:g} to {high:g} has whole numbers beyond 2^53; rescale it")
+        if max(abs(low), abs(high), high - low) > LARGEST:
+            raise SpaceError(f"axis {name!r} from {low:g} to {high:g} is too long for whole numbers (10^14 at most); rescale it")
         return replace(self, low=int(low), high=int(high))
 
     def check_value(self, name: str, value: Any) -> int:
@@ -152,7 +160,7 @@ class Choice:
     options: tuple[Any, ...]
 
     def __init__(self, options: Sequence[Any]) -> None:
-        given = options if isinstance(options, Sequence) and not isinstance(options, str) else (options,)
+        given = options if is_list(options) else (options,)
         object.__setattr__(self, "options", tuple(as_scalar(o) for o in given))
 
     @property
@@ -243,7 +251,7 @@ class Fidelity:
             ends = (levels[0], levels[-1]) if isinstance(levels, tuple) and levels else None
             if (self.cheap, self.full) != ends:
                 raise SpaceError(f"fidelity {self.name!r} has levels, and cheap or full beside them; give one or the other")
-        if isinstance(levels, str) or not isinstance(levels, Sequence | np.ndarray) or len(levels) < 2:
+        if not is_list(levels) or len(levels) < 2:
             raise SpaceError(f"fidelity {self.name!r} has the levels {levels!r}; list at least two, from the cheapest to full")
         numbers = tuple(finite(level, f"a level of {self.name!r}") for level in levels)
         steps = np.sign(np.diff(numbers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -142,10 +143,10 @@ def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]
     out = []
     for key in ("space", "fidelity", "method", "settings"):
         a, b = mine.get(key), theirs.get(key)
-        if a == b and list(a or ()) == list(b or ()):
+        if json.dumps(a) == json.dumps(b):  # not a == b, by which 1 is True, and the order of axes does not matter
             continue
         if isinstance(a, Mapping) and isinstance(b, Mapping):
-            names = [n for n in {**b, **a} if a.get(n, "nothing") != b.get(n, "nothing")]
+            names = [n for n in {**b, **a} if n not in a or n not in b or json.dumps(a[n]) != json.dumps(b[n])]
             out += [f"{key}: {n!r} is {b.get(n, 'not there')} there and {a.get(n, 'not')} here" for n in names] or [
                 f"{key}: another order"
             ]

@@ -72,6 +72,7 @@ class Run:
     show_standing: Callable[[Standing], None] | None
     ending: str | None = None
     begun: int = 0
+    reached: Trial | None = None
 
     def begin(self, last: bool, alone: bool) -> Trial | str | None:
         """The next trial, pending in the store; or why to end; or None: nothing to do before a running one ends."""
@@ -102,7 +103,13 @@ class Run:
         """Tell the user how things stand after the last evaluation."""
         history = self._history()
         if self.show_standing is not None and len(history):
-            self._show([], self.thinking.recommend(history))
+            self._show([], self.recommendation())
+
+    def recommendation(self) -> Recommendation:
+        """What the run ends with: the place that reached the target, if one did, or else the best by all that is known."""
+        with self.thinking.metered():
+            history = self._history()
+            return self.thinking.recommend(history) if self.reached is None else self.thinking.at(history, self.reached.params)
 
     def _show(self, running: list[Trial], final: Recommendation | None) -> None:
         if self.show_standing is not None:
@@ -128,9 +135,9 @@ class Run:
             except SpaceExhausted:
                 return EXHAUSTED if alone else None
         end = _End.of(situation, beliefs)
-        reached = self._target_reached(history)
-        if reached is not None:
-            return reached
+        self.reached = self._at_target(history)
+        if self.reached is not None:
+            return f"target reached by trial {self.reached.number}"
         if self._promises_target(end.best, situation) and end.confirmable:
             return end.confirmation() if alone else None
         if self._regret_is_small(history, situation):
@@ -175,14 +182,14 @@ class Run:
         self.ending = reason
         return end.confirmation()
 
-    def _target_reached(self, history: History) -> str | None:
-        if self.rules.target is None:
-            return None
+    def _at_target(self, history: History) -> Trial | None:
+        """The trial at full fidelity with the lowest value, if that is at or below the target."""
         full = history.space.fidelity_value(0.0)
-        for t in history.trials:
-            if t.state == COMPLETE and t.fidelity == full and t.value is not None and t.value <= self.rules.target:
-                return f"target reached by trial {t.number}"
-        return None
+        values = [(t.value, t) for t in history.trials if t.state == COMPLETE and t.fidelity == full and t.value is not None]
+        if self.rules.target is None or not values:
+            return None
+        value, trial = min(values, key=lambda pair: pair[0])
+        return trial if value <= self.rules.target else None
 
     def _promises_target(self, best: Recommendation, situation: Situation) -> bool:
         return self.rules.target is not None and _designed(situation) and best.mean <= self.rules.target

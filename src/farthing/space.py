@@ -171,7 +171,8 @@ class Space:
                 f"parameters have {f'unknown names {unknown}' if unknown else f'no {missing}'}; the axes are {list(self.axes)}"
             )
         for name, value in self.fixed.items():
-            if name in params and params[name] != value:
+            given = as_scalar(params.get(name, value))
+            if not is_scalar(given) or given != value:
                 raise SpaceError(f"parameter {name!r} is {params[name]!r}, but is held fixed at {value!r}; leave it out")
         return {
             name: self.fixed[name] if name in self.fixed else self.axes[name].check_value(name, params[name]) for name in self.names

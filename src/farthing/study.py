@@ -289,9 +289,9 @@ class Study:
             if not len(self.history):
                 raise KeyboardInterrupt
             message = f"{message}; {self._how_to_go_on()}"
-        return self._result(message)
+        return self._result(message, run)
 
-    def _result(self, message: str) -> Result:
+    def _result(self, message: str, run: Run) -> Result:
         history = self.history
         failures = [t for t in history.trials if t.state == FAILED]
         if not len(history):
@@ -300,7 +300,7 @@ class Study:
                     f"{message}, and every evaluation failed, last at {failures[-1].kwargs}: {failures[-1].reason}"
                 )
             raise NothingToReport(f"{message}, and nothing was evaluated; give a larger budget or add() what is known")
-        best = self.recommend()
+        best = run.recommendation()
         return Result(
             best.params, best.mean, best.std, history.spent, history.overhead_seconds, len(history), len(failures), message, self
         )

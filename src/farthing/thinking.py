@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from farthing.definition import Definition
 from farthing.errors import NothingToReport
 from farthing.evaluation import Clock
 from farthing.method.propose import Beliefs, Situation, believe
-from farthing.method.recommend import expected_regret, recommend
+from farthing.method.recommend import expected_regret, recommend, recommendation_of
 from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.threads import one_blas_thread
@@ -104,6 +105,10 @@ class Thinking:
         """The best parameters by all that is known now."""
         beliefs = self._known(history)
         return recommend(history, beliefs.surrogate, beliefs.minima)
+
+    def at(self, history: History, params: dict[str, Any]) -> Recommendation:
+        """These parameters, with what is expected there."""
+        return recommendation_of(history, self._known(history).surrogate, history.space.unit_points([params])[0])
 
     def regret(self, history: History) -> float:
         """How much lower than at the recommendation the minimum is expected to be."""

@@ -210,8 +210,9 @@ class History:
 
     @property
     def confirmed(self) -> bool:
-        """Whether the latest result is that of a confirmation at full fidelity."""
-        return bool(self._complete) and self._complete[-1].proposal.kind == "confirmation"
+        """Whether the latest result, a value or a failure, is that of a confirmation at full fidelity."""
+        ended = [t for t in self.trials if t.order is not None]
+        return bool(ended) and max(ended, key=lambda t: t.order or 0).proposal.kind == "confirmation"
 
     @cached_property
     def spent(self) -> float:

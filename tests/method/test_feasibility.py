@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from oracles import central_difference
+from scipy.spatial.distance import cdist
+from scipy.stats import norm
 
 import farthing as ft
-from farthing.method.feasibility import FIDELITY_SCALE, LEAST, STRENGTH, WIDTHS, Feasibility, fit_feasibility
-from farthing.method.propose import Situation, believe
+from farthing.method.feasibility import FIDELITY_SCALE, LEAST, NOISES, REMEMBERED, WIDTHS, Feasibility, fit_feasibility
+from farthing.method.propose import Situation, believe, deliberate
 from farthing.method.support import FEWEST, draw_support
-from farthing.methods import PES
+from farthing.methods import EI, PES
 from farthing.space import Space
 from farthing.trials import ABANDONED, COMPLETE, FAILED, History, Proposal, Trial
 
@@ -32,13 +34,23 @@ def history_of(space, points, succeeded, fidelities=None):
     return History.of(space, trials, fidelities is not None)
 
 
-def chance_by_hand(z, points, succeeded, width, rate):
-    """The posterior mean, one term after the other."""
-    good, total = STRENGTH * rate, STRENGTH
-    for p, ok in zip(points, succeeded, strict=True):
-        weight = math.exp(-sum((a - b) ** 2 for a, b in zip(z, p, strict=True)) / (2.0 * width**2))
-        good, total = good + weight * ok, total + weight
-    return good / total
+def chance_by_hand(z, points, succeeded, width, noise, rate):
+    """The label at z is Gaussian given the labels at points: P(it is above zero), by solving the textbook equations."""
+    mean = norm.ppf(rate) * math.sqrt(1.0 + noise)
+    labels = np.where(np.asarray(succeeded, dtype=bool), 1.0, -1.0)
+    every = np.vstack([points, z])
+    cov = np.exp(-0.5 * cdist(every, every, "sqeuclidean") / width**2) + noise * np.eye(len(every))
+    weights = np.linalg.solve(cov[:-1, :-1], cov[:-1, -1])
+    return norm.cdf((mean + weights @ (labels - mean)) / math.sqrt(cov[-1, -1] - weights @ cov[:-1, -1]))
+
+
+def model_of(points, succeeded, scale, noise, rate):
+    """A model with given width and noise."""
+    mean = float(norm.ppf(rate) * math.sqrt(1.0 + noise))
+    scaled = points * scale
+    inverse = np.linalg.inv(np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean")) + noise * np.eye(len(points)))
+    dual = inverse @ (2.0 * succeeded - 1.0 - mean)
+    return Feasibility(points, succeeded, int((succeeded == 0.0).sum()), scale, mean, noise, inverse, dual)
 
 
 def order_of(succeeded):
@@ -49,56 +61,66 @@ def order_of(succeeded):
 # The chance ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_chance_is_the_weighted_share_of_successes_nearby():
+def test_the_chance_is_that_of_a_label_above_zero_given_the_labels_so_far():
     rng = np.random.default_rng(0)
     points, succeeded = rng.random((15, 3)), (rng.random(15) > 0.4).astype(float)
-    width = 0.23
-    model = Feasibility(points, succeeded, np.full(3, 1.0 / width), rate=0.6)
+    model = model_of(points, succeeded, np.full(3, 1.0 / 0.23), 0.3, 0.6)
     z = rng.random((8, 3))
-    log_chance, _ = model.log_chance(z)
-    expected = [math.log(chance_by_hand(p, points, succeeded, width, 0.6)) for p in z]
-    np.testing.assert_allclose(log_chance, expected, rtol=1e-12)
+    expected = [math.log(chance_by_hand(p, points, succeeded, 0.23, 0.3, 0.6)) for p in z]
+    np.testing.assert_allclose(model.log_chance(z)[0], expected, rtol=1e-9)
 
 
 def test_the_gradient_of_the_chance_agrees_with_differences_on_every_axis():
     rng = np.random.default_rng(1)
     points, succeeded = rng.random((12, 3)), (rng.random(12) > 0.5).astype(float)
-    model = Feasibility(points, succeeded, np.array([3.0, 8.0, 1.5]), rate=0.4)
+    model = model_of(points, succeeded, np.array([3.0, 8.0, 1.5]), 0.1, 0.4)
     for z in rng.random((6, 3)):
         numeric = central_difference(lambda p: model.log_chance(p[None])[0][0], z, 1e-3)
         np.testing.assert_allclose(model.log_chance(z[None])[1][0], numeric, rtol=1e-6, atol=1e-7)
 
 
 def test_no_chance_is_smaller_than_the_least_and_there_it_is_flat():
-    """A logarithm without a floor would outweigh any information: a thousand failures at one place, and no more."""
-    points = np.full((20_000, 1), 0.5)
-    model = Feasibility(points, np.zeros(len(points)), np.array([10.0]), rate=0.5)
+    """A logarithm without a floor would outweigh any information."""
+    points = np.array([[0.5], [0.50001]])
+    model = model_of(points, np.zeros(2), np.array([10.0]), 1e-3, 0.5)
     log_chance, gradient = model.log_chance(np.array([[0.5], [0.501], [5.0]]))
-    np.testing.assert_allclose(log_chance, [math.log(LEAST), math.log(LEAST), math.log(0.5)], rtol=1e-9)
+    np.testing.assert_allclose(log_chance, [LEAST, LEAST, math.log(0.5)], rtol=1e-9)
     np.testing.assert_allclose(gradient[:2], 0.0, atol=0.0)
 
 
 @pytest.mark.parametrize("failing", ["quarter", "stripe", "random"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_width_is_the_one_under_which_every_trial_is_best_foretold_by_the_others(seed, failing):
+def test_width_and_noise_are_those_under_which_every_trial_is_best_foretold_by_the_others(seed, failing):
     rng = np.random.default_rng(seed)
-    points = rng.random((40, 2))
-    where = {"quarter": (points < 0.5).all(axis=1), "stripe": np.abs(points[:, 0] - 0.5) < 0.08, "random": rng.random(40) < 0.3}
+    points = rng.random((30, 2))
+    where = {"quarter": (points < 0.5).all(axis=1), "stripe": np.abs(points[:, 0] - 0.5) < 0.08, "random": rng.random(30) < 0.3}
     succeeded = ~where[failing]
     model = fit_feasibility(history_of(CUBE, points, succeeded))
     rate = (succeeded.sum() + 1.0) / (len(points) + 1.0)
-    assert model.rate == pytest.approx(rate)
 
-    def foretold(share):
-        width, total = share * math.sqrt(2.0), 0.0
+    def foretold(pair):
+        total = 0.0
         for i in range(len(points)):
             others = [j for j in range(len(points)) if j != i]
-            chance = chance_by_hand(points[i], points[others], succeeded[others], width, rate)
+            chance = chance_by_hand(points[i], points[others], succeeded[others], pair[0] * math.sqrt(2.0), pair[1], rate)
             total += math.log(chance if succeeded[i] else 1.0 - chance)
         return total
 
-    best = max(WIDTHS, key=foretold)
-    np.testing.assert_allclose(model.scale, 1.0 / (best * math.sqrt(2.0)), rtol=1e-12)
+    width, noise = max(((w, v) for w in WIDTHS for v in NOISES), key=foretold)
+    np.testing.assert_allclose(model.scale, 1.0 / (width * math.sqrt(2.0)), rtol=1e-12)
+    assert model.noise == noise
+
+
+def test_long_studies_are_thinned_out_and_all_failures_are_counted():
+    rng = np.random.default_rng(5)
+    points = rng.random((700, 2))
+    succeeded = ~(points < 0.5).all(axis=1)
+    model = fit_feasibility(history_of(CUBE, points, succeeded))
+    assert len(model.points) == 2 * REMEMBERED
+    assert model.failures == (~succeeded).sum()
+    chance = np.exp(model.log_chance(np.array([[0.25, 0.25], [0.75, 0.75]]))[0])
+    assert chance[0] < 0.1
+    assert chance[1] > 0.9
 
 
 def test_distances_are_those_of_the_kernel_on_whole_numbers_and_choices_and_shorter_in_the_fidelity():
@@ -231,9 +253,11 @@ def test_a_quarter_that_fails_is_left_alone_where_the_minimum_is_elsewhere(metho
 
 
 @pytest.mark.parametrize("method", ["pes", "ei"])
-def test_failures_that_are_told_are_fewer_than_those_that_are_hidden(method):
-    """The hardest case: the smooth extension is lowest where evaluations fail, so that all improvement seems to lie there."""
-    assert share(method, "inside") <= share(method, "inside", hidden=True) - 0.15
+def test_failures_that_are_told_are_half_of_those_that_are_hidden_or_fewer(method):
+    """The hardest case: the smooth extension is lowest where evaluations fail, so that all improvement seems to lie there, and the
+    attainable minimum lies beside it.
+    """
+    assert share(method, "inside") <= 0.5 * share(method, "inside", hidden=True)
 
 
 @pytest.mark.parametrize("method", ["pes", "ei"])
@@ -250,20 +274,13 @@ def test_the_best_place_beside_the_failing_ones_is_found(method):
         ("pes", "outside"),
         ("ei", "outside"),
         ("ei", "inside"),
-        pytest.param("pes", "inside", marks=pytest.mark.xfail(reason="seed 0: its confirmation failed, and its result fails too")),
+        ("pes", "inside"),
     ],
 )
 def test_the_recommendation_is_a_place_that_succeeds_in_every_seed(method, where):
     assert not any(fails(**best) for _, best in searched(method, where))
 
 
-@pytest.mark.xfail(reason="the chance falls too slowly inside the quarter: 0.55 to 0.7 of the trials fail, more than at random")
-@pytest.mark.parametrize("method", ["pes", "ei"])
-def test_few_trials_fail_where_the_smooth_extension_is_lowest_in_the_failing_quarter(method):
-    assert share(method, "inside") < 0.25
-
-
-@pytest.mark.xfail(strict=True, reason="a place that failed is only raised, and may be the lowest all the same")
 @pytest.mark.parametrize("method", ["pes", "ei"])
 def test_a_place_that_failed_is_neither_recommended_nor_confirmed(method):
     """On a grid the surrogate's minimum may be the very place that failed."""
@@ -280,6 +297,29 @@ def test_a_place_that_failed_is_neither_recommended_nor_confirmed(method):
             result = study.run(objective, evaluations=evaluations)
             assert result.x != {"k": 5}
         assert [t.params["k"] for t in study.trials if t.state == FAILED].count(5) <= 1
+
+
+def test_what_an_evaluation_promises_is_reduced_by_the_chance_that_it_fails():
+    """In logarithms: the improvement plus log P, with both gradients; the recommendation too is raised by -log P."""
+    rng = np.random.default_rng(0)
+    points = rng.random((40, 2))
+    situation = Situation(history_of(CUBE, points, ~(points < 0.5).all(axis=1)), EI(), SMALL, 0, None, 0.0)
+    beliefs = believe(situation)
+    z = rng.random((30, 2))
+    chance, slope = beliefs.feasibility.log_chance(z)
+    told, hidden = (
+        deliberate(situation, replace(beliefs, feasibility=model), np.random.default_rng(1)).acquisition
+        for model in (beliefs.feasibility, None)
+    )
+    np.testing.assert_allclose(told.value(z), hidden.value(z) + chance, rtol=1e-12)
+    for a, b in zip(told.with_gradient(z), hidden.with_gradient(z), strict=True):
+        np.testing.assert_allclose(a, b + (chance if a.ndim == 1 else slope), rtol=1e-9, atol=1e-12)
+    # The best place by the mean and the chance together, against a fine grid.
+    axis = np.linspace(0.0, 1.0, 81)
+    grid = np.array([(a, b) for a in axis for b in axis])
+    raised = beliefs.surrogate.mixture(grid)[0] - beliefs.feasibility.log_chance(grid)[0]
+    best = beliefs.minima.x[:1]
+    assert beliefs.surrogate.mixture(best)[0] - beliefs.feasibility.log_chance(best)[0] <= raised.min() + 1e-6
 
 
 def test_support_points_thin_out_where_evaluations_fail_but_never_vanish():
@@ -299,6 +339,6 @@ def test_support_points_thin_out_where_evaluations_fail_but_never_vanish():
     assert drawn == len(expected)
     assert abs(remaining - expected.sum()) < 5.0 * sd + FEWEST
     assert len(kept["likely"]) > 0.7 * len(kept["all"])
-    nowhere = replace(beliefs.feasibility, succeeded=np.zeros(60), rate=1e-6)
+    nowhere = replace(beliefs.feasibility, mean=-50.0, dual=np.zeros(60))
     few = draw_support("uniform", beliefs.surrogate, beliefs.minima, nowhere, 200, np.random.default_rng(1))
     assert FEWEST <= len(few) < 40

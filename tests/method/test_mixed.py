@@ -27,7 +27,7 @@ from farthing.numerics.evidence import Evidence
 from farthing.numerics.gaussian_process import JITTER
 from farthing.numerics.kernels import Kernel, Probes, family
 from farthing.space import Space
-from farthing.trials import ABANDONED, History
+from farthing.trials import ABANDONED
 
 SPACE = {
     "c": ft.Choice(["a", "b", "c", "d"]),
@@ -411,15 +411,19 @@ def test_without_noise_nothing_is_evaluated_twice_and_a_run_ends_when_all_is(met
     best = min(((k, c) for k in range(4) for c in ("a", None)), key=lambda p: table(*p).value)
     assert tuple(result.x.values()) == best
     assert result.fun == pytest.approx(table(*best).value, abs=1e-6)
-    with pytest.raises(ft.SpaceExhausted, match="every point of the space has been evaluated; there is nothing left to ask for"):
+    with pytest.raises(
+        ft.SpaceExhausted,
+        match="every point of the space has been evaluated or is being evaluated; there is nothing left to ask for",
+    ):
         study.ask()
     again = study.run(table, evaluations=5)
     assert again.message == "every point of the space has been evaluated"
     assert len(study.trials) == len(decisions(study)) == result.nfev
 
 
-@pytest.mark.parametrize("fidelity", [None, TWO], ids=["full", "two levels"])
-@pytest.mark.parametrize("method", ["envpes", "ei", "pi", "random"])
+@pytest.mark.parametrize(
+    ("method", "fidelity"), [("envpes", TWO), ("pes", None), ("pi", None), ("random", None)], ids=lambda v: str(v)[:16]
+)
 def test_where_noise_is_not_stated_one_repetition_at_most_shows_that_there_is_none(method, fidelity):
     """Inferred noise is doubtful until something was evaluated twice and came out the same; more than that would be a waste."""
     for seed in range(2):
@@ -429,7 +433,6 @@ def test_where_noise_is_not_stated_one_repetition_at_most_shows_that_there_is_no
         assert result.message == "every point of the space has been evaluated"
 
 
-@pytest.mark.xfail(reason="until a repetition, the mean of the noise draws is mostly that of the prior, above what counts as none")
 def test_where_noise_is_not_stated_a_deterministic_objective_is_not_evaluated_twice():
     for seed in range(4):
         study = ft.Study(FEW, method="ei", seed=seed, settings=replace(TINY, noise=None))
@@ -437,7 +440,6 @@ def test_where_noise_is_not_stated_a_deterministic_objective_is_not_evaluated_tw
         assert len(set(decisions(study))) == len(study.trials)
 
 
-@pytest.mark.xfail(strict=True, reason="fidelities 0.5 and 1 of the design are both the cheaper of two levels")
 def test_the_initial_design_does_not_repeat_itself_where_its_fidelities_are_one_level():
     for seed in range(3):
         study = ft.Study({"x": ft.Real(0.0, 1.0)}, fidelity=TWO, seed=seed, settings=replace(TINY, noise=None, initial=6))
@@ -501,12 +503,25 @@ def test_points_added_by_hand_are_not_evaluated_again():
     assert len(set(decisions(study))) == len(study.trials) == 8
 
 
+@pytest.mark.parametrize("method", ["envpes", "ei", "random"])
+def test_the_one_place_that_is_left_is_found_however_rare(method):
+    """On a log scale 50 is one draw in 230: neither candidates nor random draws are likely to hold it."""
+    study = ft.Study({"k": ft.Integer(1, 50, log=True)}, method=method, seed=0, settings=TINY)
+    for k in range(1, 50):
+        study.add({"k": k}, math.sin(0.3 * k))
+    trial = study.ask()
+    assert trial.params == {"k": 50}
+    study.tell(trial, 0.0, cost=1.0)
+    with pytest.raises(ft.SpaceExhausted):
+        study.ask()
+
+
 @pytest.mark.parametrize("method", ["envpes", "random"])
 def test_every_place_can_be_asked_for_before_anything_is_told(method):
     study = ft.Study(FEW, method=method, seed=0, settings=TINY)
     asked = [study.ask() for _ in range(8)]
     assert len({(t.params["k"], t.params["c"]) for t in asked}) == 8
-    with pytest.raises(ft.SpaceExhausted, match=r"every point of the space is being evaluated; tell\(\) a result first"):
+    with pytest.raises(ft.SpaceExhausted, match="every point of the space has been evaluated or is being evaluated"):
         study.ask()
     for trial in asked:
         study.tell(trial, table(**trial.kwargs))
@@ -514,7 +529,6 @@ def test_every_place_can_be_asked_for_before_anything_is_told(method):
         study.ask()
 
 
-@pytest.mark.xfail(strict=True, raises=ft.SpaceExhausted, reason="the design looks no further than 64 points ahead")
 @pytest.mark.parametrize(
     ("space", "fidelity", "count"),
     [({"k": ft.Integer(1, 50, log=True)}, None, 50), (FEW, ft.Fidelity("cells", levels=[8, 16, 64]), 24)],
@@ -535,5 +549,4 @@ def test_a_history_in_which_all_has_failed_but_one_place_ends_with_that_place():
     result = study.run(one_works, evaluations=30, max_failures=30)
     assert result.message == "every point of the space has been evaluated"
     assert len(set(decisions(study))) == len(study.trials) == 8
-    assert isinstance(study.history, History)
     assert result.failures == 7

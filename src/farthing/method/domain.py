@@ -75,7 +75,7 @@ class Domain:
         return self._with_s(self.space.snap(points[:, : self.space.dimensions]), points)
 
     def scatter(self, points: Array) -> Array:
-        """Uniform points of the cube (m, D) -> decisions, uniform over what there is."""
+        """Uniform points of the cube (m, D) -> decisions, x uniform over what there is, s the nearest."""
         return self._with_s(self.space.scatter(points[:, : self.space.dimensions]), points)
 
     def _with_s(self, x: Array, points: Array) -> Array:

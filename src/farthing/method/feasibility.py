@@ -1,80 +1,104 @@
 """Where evaluations succeed: learned from those that failed.
 
-With weights w_i = exp(-|z - z_i|^2 / (2 h^2)) of the trials i so far,
+A Gaussian process g of labels, +1 for success and -1 for failure, with mean m, variance 1, width h and noise v; at a place z
 
-    P(an evaluation at z succeeds) = (strength * rate + sum of w_i over successes) / (strength + sum of w_i over all)
+    P(an evaluation at z succeeds) = Phi(E[g(z)] / sqrt(var[g(z)] + v))
 
-the posterior mean of a chance that is alike within the distance h, whose prior is the overall rate. h is the one, of a few, under
-which every trial is best foretold by the others: failures that come at random, wherever they come, make the chance the same
-everywhere and so change nothing.
+m is such that far from all trials this is the overall rate of success. h and v are those, of a few, under which every trial is best
+foretold by the others. Failures that come at random make for a large v, and the chance is much the same everywhere.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from farthing.numerics.kernels import Array
+from farthing.numerics.scipy_lazily import log_normal_cdf
 from farthing.trials import History
-
-STRENGTH = 1.0
-"""How many trials the overall rate is worth."""
 
 WIDTHS = (0.05, 0.1, 0.2, 0.4)
 """h as a share of the diagonal of the box."""
 
+NOISES = (0.03, 0.3, 3.0)
+
 FIDELITY_SCALE = 0.5
 """Distances in s count for this much: what fails at one fidelity mostly fails at another."""
 
-LEAST = 1e-4
-"""No chance is taken to be smaller."""
+LEAST = np.log(1e-4)
+"""No logarithm of a chance is taken to be smaller."""
+
+REMEMBERED = 120
+"""Successes, and failures, that are reckoned with: more are thinned out evenly."""
 
 
 @dataclass(frozen=True)
 class Feasibility:
-    """The chance of success at points (m, D). points: (t, D) tried; succeeded: (t,) 1 or 0; scale: (D,) of distances."""
+    """The chance of success at points (m, D). points: (t, D) tried; succeeded: (t,) 1 or 0; scale: (D,) of distances.
+
+    failures: how many there have been; inverse: (t, t) of the labels' covariance; dual: its product with the labels less the mean.
+    """
 
     points: Array
     succeeded: Array
+    failures: int
     scale: Array
-    rate: float
+    mean: float
+    noise: float
+    inverse: Array
+    dual: Array
 
     def log_chance(self, z: Array) -> tuple[Array, Array]:
         """log P (m,) and its gradient in z (m, D)."""
         difference = (z[:, None, :] - self.points[None]) * self.scale
-        weight = np.exp(-0.5 * np.einsum("mti,mti->mt", difference, difference))
-        good = STRENGTH * self.rate + weight @ self.succeeded
-        total = STRENGTH + weight.sum(axis=1)
-        slope = -weight[:, :, None] * difference * self.scale
-        d_good, d_total = np.einsum("mti,t->mi", slope, self.succeeded), slope.sum(axis=1)
-        chance = good / total
-        low = chance <= LEAST
-        gradient = np.where(low[:, None], 0.0, d_good / np.maximum(good, 1e-300)[:, None] - d_total / total[:, None])
-        return np.log(np.maximum(chance, LEAST)), gradient
+        cross = np.exp(-0.5 * np.einsum("mti,mti->mt", difference, difference))
+        slope = -cross[:, :, None] * difference * self.scale
+        pulled = cross @ self.inverse
+        variance = np.maximum(1.0 - np.einsum("mt,mt->m", cross, pulled), 0.0) + self.noise
+        margin = (self.mean + cross @ self.dual) / np.sqrt(variance)
+        d_mean = np.einsum("mti,t->mi", slope, self.dual)
+        d_variance = -2.0 * np.einsum("mti,mt->mi", slope, pulled)
+        d_margin = d_mean / np.sqrt(variance)[:, None] - 0.5 * (margin / variance)[:, None] * d_variance
+        log_chance = log_normal_cdf(margin)
+        hazard = np.exp(-0.5 * (margin**2 + np.log(2.0 * np.pi)) - log_chance)
+        gradient = np.where((log_chance <= LEAST)[:, None], 0.0, hazard[:, None] * d_margin)
+        return np.maximum(log_chance, LEAST), gradient
 
 
 def fit_feasibility(history: History) -> Feasibility | None:
     """The model after the trials of a history; None where nothing has failed, or nothing has succeeded."""
-    failed = history.failed
-    if not len(failed) or not len(history):
+    good, bad = history.points, history.failed
+    if not len(bad) or not len(good):
         return None
-    points = np.concatenate([history.points, failed])
-    succeeded = np.repeat([1.0, 0.0], [len(history), len(failed)])
-    rate = float((succeeded.sum() + 1.0) / (len(succeeded) + 1.0))
+    rate = (len(good) + 1.0) / (len(good) + len(bad) + 1.0)
+    failures, good, bad = len(bad), _thinned(good), _thinned(bad)
+    points = np.concatenate([good, bad])
+    succeeded = np.repeat([1.0, 0.0], [len(good), len(bad)])
+    labels = 2.0 * succeeded - 1.0
     relative = np.ones(points.shape[1])
     if history.with_fidelity:
         relative[-1] = FIDELITY_SCALE
     diagonal = np.sqrt(len(history.space.axes))
-    squares = np.square(points * relative)
-    distance = squares.sum(axis=1)[:, None] + squares.sum(axis=1) - 2.0 * (points * relative) @ (points * relative).T
-    np.fill_diagonal(distance, np.inf)
+    distance = np.square((points[:, None] - points[None]) * relative).sum(axis=2)
+    best, score = None, -np.inf
+    for noise in reversed(NOISES):
+        mean = NormalDist(0.0, np.sqrt(1.0 + noise)).inv_cdf(min(max(rate, 0.02), 0.98))
+        for width in reversed(WIDTHS):
+            covariance = np.exp(-0.5 * distance / (width * diagonal) ** 2) + noise * np.eye(len(labels))
+            inverse = np.linalg.inv(covariance)
+            dual = inverse @ (labels - mean)
+            # Leave-one-out: label i given the others has variance 1 / inverse_ii and mean label_i - dual_i / inverse_ii.
+            alone = np.diagonal(inverse)
+            foretold = float(log_normal_cdf(labels * (labels - dual / alone) * np.sqrt(alone)).sum())
+            if foretold > score:
+                score = foretold
+                best = Feasibility(points, succeeded, failures, relative / (width * diagonal), mean, noise, inverse, dual)
+    return best
 
-    def foretold(width: float) -> float:
-        """Log probability of every trial's outcome given the others."""
-        weight = np.exp(-0.5 * np.maximum(distance, 0.0) / (width * diagonal) ** 2)
-        chance = (STRENGTH * rate + weight @ succeeded) / (STRENGTH + weight.sum(axis=1))
-        return float(np.log(np.where(succeeded == 1.0, chance, 1.0 - chance)).sum())
 
-    best = max(reversed(WIDTHS), key=foretold)
-    return Feasibility(points, succeeded, relative / (best * diagonal), rate)
+def _thinned(points: Array) -> Array:
+    if len(points) <= REMEMBERED:
+        return points
+    return points[np.linspace(0, len(points) - 1, REMEMBERED).round().astype(int)]

@@ -94,7 +94,7 @@ def believe(situation: Situation, previous: Beliefs | None = None) -> Beliefs:
 
 
 def _failures(beliefs: Beliefs) -> int:
-    return 0 if beliefs.feasibility is None else int((beliefs.feasibility.succeeded == 0.0).sum())
+    return 0 if beliefs.feasibility is None else beliefs.feasibility.failures
 
 
 def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Proposal] | None:
@@ -105,8 +105,7 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     taken = Taken.of(situation, beliefs)
     initial = _initial_point(situation, beliefs, taken)
     if beliefs is None:
-        if initial is None:
-            raise SpaceExhausted("every point of the space is being evaluated; tell() a result first")
+        assert initial is not None
         return initial, Proposal("initial")
     surrogate = beliefs.surrogate
     known = Proposal("initial", recommendation=recommend(situation.history, surrogate, beliefs.minima), carried=surrogate.carried)
@@ -181,7 +180,7 @@ def _noiseless(situation: Situation, surrogate: Surrogate) -> bool:
     """Whether evaluating the same again would give the same: by what is stated, or else by the inferred noise."""
     if situation.settings.noise is not None:
         return situation.settings.noise == 0.0
-    return not situation.history.noises.any() and float(surrogate.weights @ surrogate.noise) < NOISELESS
+    return not situation.history.noises.any() and float(np.exp(surrogate.weights @ np.log(surrogate.noise))) < NOISELESS
 
 
 def _new(points: Array, domain: Domain, taken: Taken) -> Array:
@@ -190,7 +189,7 @@ def _new(points: Array, domain: Domain, taken: Taken) -> Array:
     if not new and domain.count <= ENUMERATED:
         new = [point for point in domain.every() if point not in taken]
     if not new:
-        raise SpaceExhausted("every point of the space has been evaluated; there is nothing left to ask for")
+        raise SpaceExhausted("every point of the space has been evaluated or is being evaluated; there is nothing left to ask for")
     return np.stack(new)
 
 
@@ -283,10 +282,14 @@ def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) 
         best = np.append(beliefs.minima.evaluated[0], 0.0)
         return None if best in taken else best
     levels = situation.settings.initial_fidelities if chooses else (0.0,)
+    if chooses and history.space.fidelity is not None:
+        levels = tuple(dict.fromkeys(history.space.fidelity.snap(np.array(levels)).tolist()))
     place, level = divmod(number, len(levels))
     unit = sobol(history.space.dimensions, place + SPARES, stream(situation.seed, "design", 0))[place:]
     domain = Domain(history.space, chooses)
     points = domain.scatter(np.column_stack([unit, np.full(len(unit), levels[level])]))
+    if beliefs is None:  # there is nothing else to go by yet
+        points = _new(points, domain, taken)[:1]
     points = points if chooses else np.column_stack([points, np.zeros(len(points))])
     return next((p for p in points if p not in taken), None)
 

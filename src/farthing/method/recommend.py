@@ -9,6 +9,8 @@ from farthing.method.surrogate import Surrogate
 from farthing.numerics.kernels import Array, Probes
 from farthing.trials import History, Recommendation
 
+SAME_PLACE = 1e-9
+
 REGRET_DRAWS = 128
 """Joint draws for each hyperparameter draw when regret is estimated."""
 
@@ -17,17 +19,30 @@ def recommend(history: History, surrogate: Surrogate, minima: LocalMinima) -> Re
     """The best place by all that is known, with its expected value and standard deviation in the user's units.
 
     After a confirmation only places evaluated at full fidelity are considered: a run ends with a place that was tried, and never
-    below the best one tried.
+    below the best one tried. A place that has failed is no recommendation.
     """
-    x = _best_evaluated(history, surrogate) if history.confirmed else minima.x[0]
+    tried = _best_evaluated(history, surrogate) if history.confirmed else None
+    if tried is not None:
+        return recommendation_of(history, surrogate, tried)
+    failed = history.failed[:, : surrogate.dimensions]
+    places = np.concatenate([minima.x, minima.evaluated])
+    sound = (np.abs(places[:, None] - failed[None]).max(axis=2) > SAME_PLACE).all(axis=1)
+    return recommendation_of(history, surrogate, places[np.argmax(sound)])
+
+
+def recommendation_of(history: History, surrogate: Surrogate, x: Array) -> Recommendation:
+    """The place x (d,) with what is expected there at full fidelity."""
     mean, variance = surrogate.mixture(x[None])
     value, sd = surrogate.standardization.restore(float(mean[0]), float(np.sqrt(variance[0])))
     return Recommendation(history.space.params(x), value, sd)
 
 
-def _best_evaluated(history: History, surrogate: Surrogate) -> Array:
+def _best_evaluated(history: History, surrogate: Surrogate) -> Array | None:
+    """The place with the lowest mean among those evaluated at full fidelity, if there are any."""
     d = surrogate.dimensions
     at_full = history.points[(history.points[:, d:] == 0.0).all(axis=1), :d]
+    if not len(at_full):
+        return None
     mean, _ = surrogate.mixture(at_full)
     return np.asarray(at_full[np.argmin(mean)])
 
