@@ -491,7 +491,7 @@ def test_fixed_values_may_be_left_out_or_repeated_as_they_are():
     assert space.dimensions == 1
 
 
-# Ends of what numbers can do -------------------------------------------------------------------------------------------------------------------
+# Ends of what numbers can do -----------------------------------------------------------------------------------------------------
 
 
 def test_a_bound_that_a_float_cannot_hold_is_refused():
