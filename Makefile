@@ -7,7 +7,7 @@ demo: .venv/demo
 	$(BIN)/python examples/digits.py
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 check: .venv/dev
 	$(BIN)/ruff check .
