@@ -313,10 +313,10 @@ def test_a_budget_spent_already_ends_a_run_at_once(method, fidelity):
     assert len(study.trials) == 2
 
 
-def test_a_budget_spent_on_failures_alone_leaves_nothing_to_report():
+def test_a_budget_spent_on_failures_alone_is_a_failure_that_names_the_last():
     study = new_study(budget=5.0)
     study.fail(study.ask(), "no luck", cost=10.0)
-    with pytest.raises(ft.NothingToReport, match=r"budget spent, and nothing was evaluated; give a larger budget or add\(\)"):
+    with pytest.raises(ft.ObjectiveFailed, match=r"budget spent, and every evaluation failed, last at \{'x'.*no luck"):
         study.run(lambda x, y: 1.0)
 
 

@@ -104,10 +104,10 @@ def test_a_hundred_kills_lose_nothing_that_was_saved(fresh_store, tmp_path):
     rng = random.Random(7)
     ft.Study(AXES, store=fresh_store("warm"), seed=1, settings=SETTINGS, method="random").run(bowl, evaluations=5)  # imports all
     told = 0
-    for _ in range(KILLS // 20):
-        store, logs = fresh_store(len(os.listdir(tmp_path))), []
+    for database in range(KILLS // 20):
+        store, logs = fresh_store(database), []
         for kill in range(20):
-            logs.append(tmp_path / f"log-{len(os.listdir(tmp_path))}")
+            logs.append(tmp_path / f"log-{database}-{kill}")
             # The first ones while the database is made, the others somewhere on the way from one line to the next.
             lines = 0 if kill < 5 else rng.randrange(12)
             killed(store, logs[-1], lines, rng.random() * (0.05 if lines == 0 else 0.01))
