@@ -105,6 +105,27 @@ cost from two minutes to half an hour: 120 + 1680 (1 - s)² seconds. Methods oth
 """
 
 
+def store() -> str:
+    data = json.loads((RESULTS / "store.json").read_text())
+    rows = [
+        [
+            row["store"],
+            f"{1e3 * row['changes_and_insert_seconds']:.1f}",
+            f"{1e3 * row['finish_seconds']:.1f}",
+            f"{row['load_seconds']:.1f}",
+        ]
+        for row in data["rows"]
+    ]
+    return f"""## Stores
+
+One step of a study that has {data["rows"][0]["trials"]:,} trials: milliseconds to read what is new and to insert a trial (`ask`), and
+to record its result (`tell`), medians of 200, durable each time; and seconds to load all trials when the study is opened. SQLite
+{data["sqlite"]}, SQLAlchemy {data["sqlalchemy"]}.
+
+{table(["store", "ask, ms", "tell, ms", "first load, s"], rows)}
+"""
+
+
 def main() -> None:
     parts = [
         "# Benchmarks\n",
@@ -113,6 +134,7 @@ def main() -> None:
         support(),
         acquisition(),
         regret(),
+        store(),
     ]
     (HERE.parent / "docs" / "benchmarks.md").write_text("\n".join(parts))
 
