@@ -118,7 +118,7 @@ def store() -> str:
     ]
     return f"""## Stores
 
-One step of a study that has {data["rows"][0]["trials"]:,} trials: milliseconds to read what is new and to insert a trial (`ask`), and
+One step of a study that has {data["rows"][0]["trials"]:,} trials: milliseconds to read what is new and insert a trial (`ask`), and
 to record its result (`tell`), medians of 200, durable each time; and seconds to load all trials when the study is opened. SQLite
 {data["sqlite"]}, SQLAlchemy {data["sqlalchemy"]}.
 
