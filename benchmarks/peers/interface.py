@@ -1,0 +1,98 @@
+"""What a peer is, which there are, and what they share: the initial design that is given to those that bring none.
+
+A peer proposes an evaluation, is told its result, and says at any time which parameters it would recommend at full fidelity. What
+it does in `propose` and `observe` is charged as overhead; `recommend` is not, so nothing done there may save work later.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from importlib import metadata
+
+import numpy as np
+
+from benchmarks.peers.problem import Params, Task
+
+DESIGN = 10
+"""Evaluations of a given design, as many as farthing and Optuna begin with."""
+
+DESIGN_SHARE = 1.0 / 3.0
+"""A given design ends early when it has taken this share of the budget; farthing's own does the same."""
+
+
+class Peer(ABC):
+    """An optimizer at work on one task."""
+
+    def __init__(self, task: Task, seed: int) -> None:
+        self.task = task
+        self.seed = seed
+
+    @abstractmethod
+    def propose(self) -> tuple[Params, float]:
+        """The next evaluation: parameters and fidelity, in the task's units."""
+
+    @abstractmethod
+    def observe(self, params: Params, fidelity: float, value: float, cost: float) -> None:
+        """Take the result of the last proposal; before the first proposal, of any evaluation made elsewhere."""
+
+    @abstractmethod
+    def recommend(self) -> Params:
+        """The parameters this optimizer holds for the best at full fidelity."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a peer is found: environment, module, class; the packages whose versions matter; whether it chooses the fidelity."""
+
+    environment: str
+    module: str
+    name: str
+    packages: tuple[str, ...]
+    chooses_fidelity: bool = False
+
+    def make(self, task: Task, seed: int) -> Peer:
+        """The peer, ready to propose; imports its library."""
+        return getattr(importlib.import_module(f"benchmarks.peers.{self.module}"), self.name)(task, seed)
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the packages it runs on."""
+        return {package: metadata.version(package) for package in (*self.packages, "numpy", "scipy")}
+
+
+PEERS = {
+    "farthing": Entry("farthing", "farthing_peers", "EnvPES", ("farthing",), True),
+    "farthing-ei": Entry("farthing", "farthing_peers", "EI", ("farthing",)),
+    "random": Entry("farthing", "random_peer", "Random", ()),
+    "optuna-gp": Entry("optuna", "optuna_peers", "GP", ("optuna", "torch")),
+    "optuna-tpe": Entry("optuna", "optuna_peers", "TPE", ("optuna",)),
+    "botorch-mfkg": Entry("botorch", "botorch_peers", "MultiFidelityKG", ("botorch", "gpytorch", "torch"), True),
+    "botorch-mfmes": Entry("botorch", "botorch_peers", "MultiFidelityMES", ("botorch", "gpytorch", "torch"), True),
+    "botorch-logei": Entry("botorch", "botorch_peers", "LogEI", ("botorch", "gpytorch", "torch")),
+    "smac-mf": Entry("smac", "smac_peers", "MultiFidelity", ("smac", "ConfigSpace"), True),
+    "smac-bb": Entry("smac", "smac_peers", "BlackBox", ("smac", "ConfigSpace")),
+    "fabolas": Entry("emukit", "emukit_peers", "Fabolas", ("emukit", "gpy"), True),
+    "boca": Entry("dragonfly", "dragonfly_peers", "BOCA", ("dragonfly-opt",), True),
+}
+
+
+def sobol_design(columns: int, seed: int, count: int = DESIGN) -> np.ndarray:
+    """The design that is given where a peer needs one: (count, columns) scrambled Sobol points of the unit cube."""
+    from scipy.stats import qmc
+
+    return qmc.Sobol(columns, scramble=True, seed=np.random.default_rng([seed, 2])).random(32)[:count]
+
+
+class Best:
+    """The lowest value seen at the highest fidelity seen."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._key: tuple[float, float] | None = None
+        self.params: Params = task.params(np.full(task.dimensions, 0.5))
+
+    def take(self, params: Params, fidelity: float, value: float) -> None:
+        key = (-round(self._task.fidelity.share(fidelity), 9), value)
+        if self._key is None or key < self._key:
+            self._key, self.params = key, params

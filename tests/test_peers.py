@@ -1,0 +1,391 @@
+"""The comparison with other optimizers: its tasks against known numbers, its runner, its driver and its summary on made-up runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))  # benchmarks is a folder of the project, not part of the package
+
+from benchmarks.peers import __main__ as driver  # noqa: E402
+from benchmarks.peers import functions, lcbench, run, simulated, summary, tasks  # noqa: E402
+from benchmarks.peers.interface import PEERS, Best, Peer, sobol_design  # noqa: E402
+from benchmarks.peers.problem import Axis, Fidelity  # noqa: E402
+
+make_task = cache(tasks.make_task)
+
+# Tasks ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "minimum"),
+    [
+        ("branin", 0.397887),
+        ("hartmann3", -3.86278),
+        ("hartmann6", -3.32237),
+        ("augmented-branin", 0.397887),
+        ("augmented-hartmann", -3.32237),
+        ("noisy", -3.86278),
+        ("pricey", 0.397887),
+        ("eight", -3.32237),
+    ],
+)
+def test_minima_are_those_of_the_literature(name, minimum):
+    assert tasks.make_task(name).minimum == pytest.approx(minimum, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", tasks.SIMULATED)
+def test_the_truth_at_the_minimizer_is_the_minimum_and_nowhere_lower(name):
+    task = make_task(name)
+    assert task.truth(task.minimizer) == pytest.approx(task.minimum, abs=1e-7)
+    rng = np.random.default_rng(0)
+    assert all(task.regret(task.params(u)) > 0.0 for u in rng.random((300, task.dimensions)))
+    near = task.unit(task.minimizer) + 1e-3 * rng.standard_normal((50, task.dimensions))
+    assert all(task.regret(task.params(u)) > -1e-7 for u in near)
+
+
+@pytest.mark.parametrize(
+    ("name", "cheap", "full", "budget"),
+    [
+        ("branin", 120.0, 1800.0, 15 * 3600.0),
+        ("hartmann3", 120.0, 1800.0, 10 * 3600.0),
+        ("hartmann6", 120.0, 1800.0, 50 * 3600.0),
+        ("augmented-branin", 300.0, 1800.0, 20 * 1800.0),
+        ("draw-good", 300.0 * np.exp(-3.0), 300.0, 8 * 3600.0),
+        ("draw-bad", 300.0 * np.exp(-1.0), 300.0, 8 * 3600.0),
+    ],
+)
+def test_costs_and_budgets(name, cheap, full, budget):
+    task = make_task(name)
+    middle = task.params(np.full(task.dimensions, 0.5))
+    assert task.evaluate(middle, task.fidelity.cheap)[1] == pytest.approx(cheap)
+    assert task.evaluate(middle, task.fidelity.full)[1] == pytest.approx(full) == task.full_cost
+    assert task.budget == budget
+    assert task.simulated
+
+
+def test_fidelity_shifts_and_lifts_as_in_the_paper():
+    task = tasks.make_task("branin")
+    x = {"x0": 0.3, "x1": -0.2}
+    shifted = functions.branin(np.array([7.5 * 0.3 + 2.5 + 0.1, 7.5 * -0.2 + 2.5 - 0.075])) + 0.25
+    assert task.evaluate(x, 0.5)[0] == pytest.approx(shifted)
+
+
+def test_cheap_values_of_the_misleading_task_have_their_minimum_elsewhere():
+    task = tasks.make_task("misleading")
+    place, _ = functions.lowest_on_square(lambda x: simulated.misleading(x, 1.0), -1.0, 1.0)
+    assert np.abs(place - list(task.minimizer.values())).max() > 0.5
+
+
+def test_the_pricey_task_costs_ten_times_as_much_on_one_side():
+    task = tasks.make_task("pricey")
+    left, right = (task.evaluate({"x0": x, "x1": 0.0}, 0.3)[1] for x in (-1.0, 1.0))
+    assert right / left == pytest.approx(10.0)
+
+
+def test_noise_is_seeded_and_only_in_what_is_evaluated():
+    values = [[tasks.make_task("noisy", seed=s).evaluate({"x0": 0.0, "x1": 0.0, "x2": 0.0}, 0.0)[0] for _ in "ab"] for s in (0, 1)]
+    assert values[0][0] == values[0][1] != values[1][0]
+    task = tasks.make_task("noisy")
+    assert task.truth(task.minimizer) == task.truth(task.minimizer)
+
+
+def test_random_functions_have_the_kernel_they_are_named_after():
+    points = np.array([[0.0, 0.0, 0.0], [0.2, 0.1, 0.0], [0.0, 0.0, 0.7]])
+    lengthscales = np.array([0.3, 0.3, 1.5])
+    draws = np.array([functions.matern_draw(lengthscales, 1.5, np.random.default_rng(i), 200)(points) for i in range(3000)])
+    r = np.sqrt(5.0) * np.linalg.norm((points[:, None] - points) / lengthscales, axis=-1)
+    expected = 1.5**2 * (1.0 + r + r**2 / 3.0) * np.exp(-r)
+    # The standard error of a covariance of n draws is at most variance * sqrt(2 / n).
+    assert np.abs(draws.T @ draws / len(draws) - expected).max() < 4.0 * 1.5**2 * np.sqrt(2.0 / 3000)
+
+
+@pytest.mark.parametrize("axis", [Axis("a", -2.0, 3.0), Axis("b", 1e-4, 1e-1, log=True), Axis("c", 16, 512, "integer", log=True)])
+def test_axes_go_to_the_unit_interval_and_back(axis):
+    for unit in (0.0, 0.37, 1.0):
+        value = axis.value(unit)
+        assert axis.value(axis.unit(value)) == pytest.approx(value)
+        assert isinstance(value, int) == (axis.kind == "integer")
+    assert (axis.value(0.0), axis.value(1.0)) == (axis.low, axis.high)
+
+
+def test_fidelities_are_shares_of_the_way_to_full():
+    assert [Fidelity("s", cheap=1.0, full=0.0).value(share) for share in (0.0, 0.25, 1.0)] == [1.0, 0.75, 0.0]
+    rows = Fidelity("rows", cheap=100, full=10_000, log=True, integer=True)
+    assert rows.value(0.5) == 1000.0
+    assert rows.share(1000.0) == pytest.approx(0.5)
+    assert rows.is_amount
+    assert not Fidelity("s", cheap=1.0, full=0.0).is_amount
+
+
+def test_lcbench_is_left_out_with_a_word_where_its_data_are_absent(tmp_path):
+    assert "FARTHING_DATA" in tasks.missing("lcbench-3945", None)
+    assert "model.onnx" in tasks.missing("lcbench-3945", tmp_path)
+    with pytest.raises(ValueError, match=r"model\.onnx"):
+        tasks.make_task("lcbench-3945", data=tmp_path)
+
+
+def test_every_task_without_a_formula_has_a_reference():
+    known = json.loads(lcbench.REFERENCES.read_text())
+    assert set(known) == {*tasks.LCBENCH, *tasks.TRAINING}
+    assert all(entry["minimum"] <= entry["best_random"] for entry in known.values())
+
+
+def test_lcbench_tells_its_reference_minimum():
+    pytest.importorskip("onnxruntime")
+    data = tasks.data_folder(None)
+    if tasks.missing("lcbench-3945", data):
+        pytest.skip("no data folder")
+    task = tasks.make_task("lcbench-3945", data=data)
+    assert task.truth(task.minimizer) == pytest.approx(task.minimum, rel=1e-3)
+    assert task.budget == pytest.approx(30 * task.full_cost)
+
+
+@pytest.mark.parametrize("name", tasks.TRAINING)
+def test_trained_models_cost_wall_time_and_learn_from_a_higher_fidelity(name):
+    task = tasks.make_task(name)
+    value, seconds = task.evaluate(task.minimizer, task.fidelity.cheap)
+    assert 0.0 < seconds < 5.0
+    assert not task.simulated
+    assert value > task.evaluate(task.minimizer, task.fidelity.value(0.6))[0]
+
+
+# Peers ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_given_design_depends_on_the_seed_alone():
+    assert np.array_equal(sobol_design(3, 0), sobol_design(3, 0))
+    assert not np.array_equal(sobol_design(3, 0), sobol_design(3, 1))
+    assert sobol_design(3, 0).shape == (10, 3)
+
+
+def test_the_best_is_looked_for_at_the_highest_fidelity_seen():
+    best = Best(tasks.make_task("branin"))
+    for params, s, value in (("cheap", 1.0, -5.0), ("full", 0.0, 3.0), ("better", 0.0, 2.0), ("cheaper", 0.9, -9.0)):
+        best.take({"x0": params}, s, value)
+    assert best.params == {"x0": "better"}
+
+
+def records_of(peer_name, task, seed=0):
+    *steps, end = run.steps(task, PEERS[peer_name].make(task, seed))
+    return steps, end
+
+
+def last_regret(steps):
+    return [record["regret"] for record in steps if "regret" in record][-1]
+
+
+def test_a_run_of_the_random_peer_keeps_both_clocks():
+    steps, end = records_of("random", tasks.make_task("hartmann3"))
+    assert end == {"ended": "budget"}
+    assert len(steps) == 20  # of 1800 s in 10 h; the least overhead makes it the last
+    assert [record["spent"] for record in steps] == pytest.approx(1800.0 * np.arange(1, 21))
+    assert np.allclose(np.cumsum([record["overhead"] for record in steps]), [record["thinking"] for record in steps])
+    regrets = [record["regret"] for record in steps]
+    assert regrets == sorted(regrets, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def farthing_run():
+    task = replace(tasks.make_task("branin"), budget=3 * 3600.0)
+    return task, *records_of("farthing", task)
+
+
+def test_farthing_runs_and_comes_closer_than_random(farthing_run):
+    task, steps, end = farthing_run
+    assert end == {"ended": "budget"}
+    assert 10 < len(steps) < 150
+    assert len({round(record["fidelity"], 6) for record in steps}) > 3
+    assert steps[-2]["spent"] + steps[-2]["thinking"] <= task.budget < steps[-1]["spent"] + steps[-1]["thinking"]
+    assert last_regret(steps) < last_regret(records_of("random", task)[0])
+
+
+def test_farthings_recommendation_is_paid_for_where_it_is_charged(farthing_run):
+    _, steps, _ = farthing_run
+    told = [record for record in steps if "recommend" in record]
+    assert np.median([record["recommend"] for record in told]) < 0.1 * np.median([record["overhead"] for record in told])
+
+
+class Scripted(Peer):
+    """Proposes the middle, and takes (fake) time for everything."""
+
+    def __init__(self, task, clock, fails_at=None):
+        super().__init__(task, 0)
+        self.clock, self.fails_at, self.count = clock, fails_at, 0
+
+    def propose(self):
+        self.count += 1
+        if self.count == self.fails_at:
+            raise RuntimeError("not positive definite")
+        self.clock.now += 3.0
+        return self.task.params(np.full(self.task.dimensions, 0.5)), self.task.fidelity.full
+
+    def observe(self, params, fidelity, value, cost):
+        self.clock.now += 2.0
+
+    def recommend(self):
+        self.clock.now += 100.0
+        return self.task.minimizer
+
+
+class FakeClock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def scripted_run(task, wall=600.0, **options):
+    clock = FakeClock()
+    return list(run.steps(task, Scripted(task, clock, **options), wall, clock))
+
+
+def test_recommending_is_timed_and_not_charged():
+    *steps, end = scripted_run(replace(tasks.make_task("branin"), budget=1810.0 * 3))
+    assert [record["overhead"] for record in steps] == [5.0] * 3 + [5.0]
+    assert steps[0]["recommend"] == 100.0
+    assert steps[0]["regret"] == pytest.approx(0.0, abs=1e-9)
+    assert end["ended"] == "budget"
+
+
+def test_a_run_ends_at_its_wall_limit_and_says_so():
+    *steps, end = scripted_run(tasks.make_task("branin"), wall=12.0)
+    assert len(steps) == 3
+    assert end["ended"] == "wall"
+    assert "12 s" in end["reason"]
+
+
+def test_a_peer_that_fails_ends_the_run_with_its_reason():
+    *steps, end = scripted_run(tasks.make_task("branin"), fails_at=3)
+    assert len(steps) == 2
+    assert end["ended"] == "failed"
+    assert end["reason"] == "RuntimeError: not positive definite"
+
+
+def test_recommendations_get_rarer():
+    assert [step for step in range(1, 81) if run.recommends(step)] == [*range(1, 31), *range(32, 61, 2), 65, 70, 75, 80]
+
+
+# Files ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_killed_is_not_taken_for_complete(tmp_path):
+    out = tmp_path / "0.jsonl"
+    assert not run.is_complete(out)
+
+    def interrupted():
+        yield {"step": 1}
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.write(out, {"peer": "random"}, interrupted())
+    assert not out.exists()
+    out.write_text('{"peer": "random"}\n{"step": 1}\n')
+    assert not run.is_complete(out)
+    out.write_text('{"peer": "random"}\n{"step": 1}\n{"ended": "bud')
+    assert not run.is_complete(out)
+    (tmp_path / "0.jsonl.99.part").write_text("half")
+    run.write(out, {"peer": "random"}, iter([{"step": 1}, {"ended": "budget"}]))
+    assert run.is_complete(out)
+    assert [path.name for path in tmp_path.iterdir()] == ["0.jsonl"]
+
+
+def drive(tmp_path, *options):
+    command = [sys.executable, "-m", "benchmarks.peers", "--tasks", "hartmann3", "--jobs", "1", "--out", str(tmp_path / "runs")]
+    command += ["--environments", str(tmp_path / "environments"), *options]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_driver_makes_what_is_missing_and_leaves_out_what_it_cannot(tmp_path):
+    (tmp_path / "environments" / "farthing").mkdir(parents=True)
+    (tmp_path / "environments" / "farthing" / "bin").symlink_to(Path(sys.executable).parent)
+    half = tmp_path / "runs" / "hartmann3" / "random" / "0.jsonl"
+    half.parent.mkdir(parents=True)
+    half.write_text('{"peer": "random"}\n{"step": 1}\n')
+    done = drive(tmp_path, "--peers", "random", "boca", "--seeds", "2")
+    assert done.returncode == 0, done.stderr
+    assert "boca left out" in done.stdout
+    assert "2 runs, of which 0 are complete" in done.stdout
+    assert "[2/2]" in done.stdout
+    assert run.is_complete(half)
+    before = half.stat().st_mtime_ns
+    assert "3 runs, of which 2 are complete" in drive(tmp_path, "--peers", "random", "--seeds", "3").stdout
+    assert half.stat().st_mtime_ns == before
+
+
+def test_time_left_is_told_by_the_peers_own_runs(capsys):
+    jobs = [driver.Job(peer, "branin", seed, Path("x")) for seed in range(2) for peer in ("random", "boca")]
+    progress = driver.Progress(jobs, workers=1)
+    progress.show(jobs[0], 1.0, "done")
+    progress.show(jobs[1], 59.0, "done")
+    assert "[2/4] branin boca 0: done in 59 s, about 60 s left" in capsys.readouterr().out
+
+
+# Summary --------------------------------------------------------------------------------------------------------------------
+
+
+def made_up(folder, task, peer, seed, regrets, cost=10.0, thinking=1.0, ended="budget"):
+    """A run of evaluations that cost so much, with so much overhead each, within a budget of 100."""
+    path = driver.path_of(folder, task, peer, seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = {"peer": peer, "task": task, "seed": seed, "budget": 100.0, "versions": {"numpy": "2"}}
+    steps = [
+        {"step": i, "spent": cost * i, "thinking": thinking * i, "overhead": thinking, "regret": regret}
+        for i, regret in enumerate(regrets, start=1)
+    ]
+    path.write_text("\n".join(json.dumps(record) for record in (header, *steps, {"ended": ended})))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    for seed in range(10):
+        wobble = 1.0 + 0.01 * seed
+        made_up(tmp_path, "branin", "farthing", seed, [wobble * 2.0**-i for i in range(12)])
+        made_up(tmp_path, "branin", "random", seed, [wobble] * 12, thinking=0.0)
+        made_up(tmp_path, "lcbench-3945", "farthing", seed, [wobble] * 12)
+        made_up(tmp_path, "lcbench-3945", "random", seed, [wobble / 2] * 3, ended="wall")
+    return summary.read_runs(tmp_path)
+
+
+def test_regret_counts_what_was_recommended_by_then_on_either_clock(runs):
+    first = next(r for r in runs if (r.task, r.peer, r.seed) == ("branin", "farthing", 0))
+    assert first.regret_at(0.05, "evaluations") == np.inf
+    assert first.regret_at(0.1, "evaluations") == 1.0
+    assert first.regret_at(0.1, "total") == np.inf  # with overhead the first took 11
+    assert first.regret_at(1.0, "evaluations") == 2.0**-9
+    assert first.regret_at(1.0, "total") == 2.0**-8
+    limited = next(r for r in runs if (r.task, r.peer, r.seed) == ("lcbench-3945", "random", 0))
+    assert limited.regret_at(1.0, "total") == 0.5  # what it had when it was stopped
+
+
+def test_the_summary_ranks_and_counts(runs):
+    found = summary.summarize(runs)
+    assert found["tasks"]["branin"]["peers"]["farthing"]["evaluations"]["1"][1] == pytest.approx(1.045 * 2.0**-9, rel=1e-3)
+    assert found["ranks"]["total"]["all"] == {"farthing": 1.5, "random": 1.5}
+    assert found["ranks"]["total"]["lcbench"] == {"farthing": 2.0, "random": 1.0}
+    counts = {"wins": 1, "clear_wins": 1, "losses": 1, "clear_losses": 1, "ties": 0}
+    assert found["against"]["total"]["random"] == counts
+    assert found["tasks"]["lcbench-3945"]["peers"]["random"]["wall_limited"] == 10
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_equal_values_share_their_rank():
+    assert summary.ranks_of({"a": 1.0, "b": 0.5, "c": 1.0}) == {"a": 2.5, "b": 1.0, "c": 2.5}
+
+
+def test_the_summary_becomes_markdown_and_a_plot(runs, tmp_path):
+    overhead = [{"peer": "random", "d": 2, "n": 20, "seconds": 0.123, "first": 1.0}]
+    text = summary.markdown(summary.summarize(runs), overhead)
+    assert "| random | 1.5 | 1.0 | 1.5 | 1.0 | 1 (1) : 0 : 1 (1) |" in text
+    assert "| random* |" in text
+    assert "| random | 0.12 (1) |" in text
+    summary.plot(runs, tmp_path / "peers.svg")
+    assert "lcbench-3945" in (tmp_path / "peers.svg").read_text()
