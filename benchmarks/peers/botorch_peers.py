@@ -64,12 +64,14 @@ class BoTorch(Peer):
         self._points = torch.empty((0, self._columns))
         self._values = torch.empty((0, 1))
         self._spent = 0.0
+        self._begun = False
         self._model: Model | None = None
         self._fitted: dict[str, torch.Tensor] = {}
         if self.multi_fidelity:
             self._utility = InverseCostWeightedUtility(cost_model=_cost_model(task))
 
     def propose(self) -> tuple[Params, float]:
+        self._begun = True
         if self._designing():
             point = self._design[len(self._points)]
         else:
@@ -89,9 +91,9 @@ class BoTorch(Peer):
         self._points = torch.cat([self._points, torch.as_tensor(np.clip(point, 0.0, 1.0))[None]])
         self._values = torch.cat([self._values, torch.tensor([[-value]])])
         self._spent += cost
-        # Here, where it is charged; during the design no proposal needs it.
+        # Here, where it is charged; during the design, or of what was known before, no proposal needs it.
         with cholesky_max_tries(TRIES):
-            self._model = None if self._designing() else self._fit()
+            self._model = self._fit() if self._begun and not self._designing() else None
 
     def recommend(self) -> Params:
         if len(self._points) < 2:

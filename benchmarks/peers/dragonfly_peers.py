@@ -45,6 +45,7 @@ class BOCA(Peer):
         np.random.seed(seed)  # noqa: NPY002  Dragonfly draws from NumPy's global generator
         self._queries: queue.Queue = queue.Queue()
         self._answers: queue.Queue[float] = queue.Queue()
+        self._answer = np.nan
         self._known: list[Namespace] = []
         self._thread: threading.Thread | None = None
         self._best = Best(task)
@@ -53,6 +54,8 @@ class BOCA(Peer):
         if self._thread is None:
             self._thread = threading.Thread(target=self._optimize, daemon=True)
             self._thread.start()
+        else:
+            self._answers.put(self._answer)  # not before: it would think while nobody counts
         query = self._queries.get()
         if isinstance(query, BaseException):
             raise query
@@ -65,7 +68,7 @@ class BOCA(Peer):
             share = [self.task.fidelity.share(fidelity)]
             self._known.append(Namespace(point=self.task.unit(params), fidel=share, val=-value, true_val=-value))
         else:
-            self._answers.put(value)
+            self._answer = value
 
     def recommend(self) -> Params:
         return self._best.params

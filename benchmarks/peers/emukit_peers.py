@@ -42,15 +42,17 @@ class Fabolas(Peer):
         self._values: list[float] = []
         self._costs: list[float] = []
         self._designed = 0
+        self._begun = False
         self._loop: FabolasLoop | None = None
         self._best = Best(task)
 
     def propose(self) -> tuple[Params, float]:
-        fidelity = self.task.fidelity
-        if self._loop is None:
-            n = len(self._points)
+        fidelity, n = self.task.fidelity, len(self._points)
+        self._begun = True
+        if self._loop is None and self._designing():
             return self.task.params(self._design[n]), fidelity.value(DESIGN_FIDELITIES[n % len(DESIGN_FIDELITIES)])
         with _silence():
+            self._loop = self._begin() if self._loop is None else self._loop
             point = self._loop.get_next_points()[0]
         if fidelity.is_amount:
             level = float(round(point[-1])) if fidelity.integer else float(point[-1])
@@ -69,9 +71,8 @@ class Fabolas(Peer):
                 result = UserFunctionResult(self._points[-1], values[-1:], cost=costs[-1:])
                 self._loop.loop_state.update([result])
                 self._loop._update_models()
-            elif not self._designing():
+            elif self._begun and not self._designing():
                 self._loop = self._begin()
-                self._loop._update_models()
 
     def recommend(self) -> Params:
         if self._loop is None:
@@ -90,7 +91,9 @@ class Fabolas(Peer):
         values, costs = self._scaled()
         space = ParameterSpace([ContinuousParameter(f"x{i}", 0.0, 1.0) for i in range(self.task.dimensions)])
         sizes = sorted(self._size(level) for level in (self.task.fidelity.cheap, self.task.fidelity.full))
-        return FabolasLoop(space, np.array(self._points), values[:, None], costs, *sizes, marginalize_hypers=False)
+        loop = FabolasLoop(space, np.array(self._points), values[:, None], costs, *sizes, marginalize_hypers=False)
+        loop._update_models()  # as its run_loop does first
+        return loop
 
     def _scaled(self) -> tuple[np.ndarray, np.ndarray]:
         """All values and costs, in the scale of those of the design."""
