@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test check benchmarks clean
+.PHONY: demo test check benchmarks peers peers-benchmark clean
 
 demo: .venv/demo
 	$(BIN)/python examples/digits.py
@@ -14,12 +14,25 @@ check: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-benchmarks: .venv/benchmarks
+benchmarks: .venv/benchmarks .venv/plots
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/support.py
 	$(BIN)/python benchmarks/acquisition.py
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/store.py
+	$(BIN)/python benchmarks/report.py
+
+# Environments of the optimizers that farthing is compared with, in .peers.
+peers: .venv/benchmarks
+	$(BIN)/python -m benchmarks.peers.environments
+	@echo "Made in .peers. Next: make peers-benchmark DATA=folder, where folder/yahpo_lcbench has model.onnx and encoding.json;"
+	@echo "without DATA the LCBench tasks are left out. It takes many hours, and goes on after Ctrl-C where it was."
+
+# The runs that are missing, the overhead, and what the documentation says of both. OPTIONS: of python -m benchmarks.peers.
+peers-benchmark: .venv/benchmarks .venv/plots
+	$(BIN)/python -m benchmarks.peers $(if $(DATA),--data "$(DATA)") $(OPTIONS)
+	$(BIN)/python -m benchmarks.peers.overhead
+	$(BIN)/python -m benchmarks.peers.summary
 	$(BIN)/python benchmarks/report.py
 
 # A stamp for each set of extras; made again when pyproject.toml changes.

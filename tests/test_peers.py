@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # benchmarks is a folder of the project, not part of the package
 
 from benchmarks.peers import __main__ as driver  # noqa: E402
-from benchmarks.peers import functions, lcbench, run, simulated, summary, tasks  # noqa: E402
+from benchmarks.peers import document, functions, lcbench, overhead, plot, run, simulated, standings, summary, tasks  # noqa: E402
 from benchmarks.peers.interface import PEERS, Best, Peer, sobol_design  # noqa: E402
 from benchmarks.peers.problem import Axis, Fidelity  # noqa: E402
 
@@ -167,11 +168,26 @@ def test_a_given_design_depends_on_the_seed_alone():
     assert sobol_design(3, 0).shape == (10, 3)
 
 
-def test_the_best_is_looked_for_at_the_highest_fidelity_seen():
-    best = Best(tasks.make_task("branin"))
-    for params, s, value in (("cheap", 1.0, -5.0), ("full", 0.0, 3.0), ("better", 0.0, 2.0), ("cheaper", 0.9, -9.0)):
+def test_the_best_is_the_lowest_at_full_fidelity_and_before_there_is_one_the_lowest():
+    best, found = Best(tasks.make_task("branin")), []
+    seen = (
+        ("cheap", 1.0, 5.0),
+        ("high", 0.1, 9.0),
+        ("low", 0.9, 4.0),
+        ("full", 0.0, 30.0),
+        ("better", 0.0, 20.0),
+        ("last", 0.9, -9.0),
+    )
+    for params, s, value in seen:
         best.take({"x0": params}, s, value)
-    assert best.params == {"x0": "better"}
+        found.append(best.params["x0"])
+    assert found == ["cheap", "cheap", "low", "full", "better", "better"]
+
+
+def test_every_peer_has_a_pace_with_seeds_and_a_floor_under_its_overhead():
+    assert {entry.pace for entry in PEERS.values()} == set(driver.SEEDS) == set(overhead.LEAST)
+    assert [name for name, entry in PEERS.items() if entry.pace == "slow"] == ["botorch-mfkg", "botorch-mfmes", "fabolas", "boca"]
+    assert all(not name.startswith("farthing") for name in PEERS if name not in ("farthing", "farthing-ei"))
 
 
 def records_of(peer_name, task, seed=0):
@@ -321,6 +337,24 @@ def test_the_driver_makes_what_is_missing_and_leaves_out_what_it_cannot(tmp_path
     assert half.stat().st_mtime_ns == before
 
 
+def test_slow_peers_get_fewer_seeds_and_a_limit_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver.environments, "interpreter", lambda peer, folder: tmp_path)
+    arguments = argparse.Namespace(
+        peers=["random", "smac-mf", "boca"], tasks=["branin"], seeds=4, medium_seeds=2, slow_seeds=1, wall=60.0, slow_wall=90.0
+    )
+    arguments.out = arguments.environments = tmp_path
+    jobs = driver.chosen(arguments, None)
+    assert [(job.peer, job.seed, job.wall) for job in jobs] == [
+        ("random", 0, 60.0),
+        ("smac-mf", 0, 60.0),
+        ("boca", 0, 90.0),
+        ("random", 1, 60.0),
+        ("smac-mf", 1, 60.0),
+        ("random", 2, 60.0),
+        ("random", 3, 60.0),
+    ]
+
+
 def test_time_left_is_told_by_the_peers_own_runs(capsys):
     jobs = [driver.Job(peer, "branin", seed, Path("x")) for seed in range(2) for peer in ("random", "boca")]
     progress = driver.Progress(jobs, workers=1)
@@ -336,7 +370,7 @@ def made_up(folder, task, peer, seed, regrets, cost=10.0, thinking=1.0, ended="b
     """A run of evaluations that cost so much, with so much overhead each, within a budget of 100."""
     path = driver.path_of(folder, task, peer, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
-    header = {"peer": peer, "task": task, "seed": seed, "budget": 100.0, "versions": {"numpy": "2"}}
+    header = {"peer": peer, "task": task, "seed": seed, "budget": 100.0, "wall": 60.0, "versions": {"optuna": "5", "numpy": "2"}}
     steps = [
         {"step": i, "spent": cost * i, "thinking": thinking * i, "overhead": thinking, "regret": regret}
         for i, regret in enumerate(regrets, start=1)
@@ -346,13 +380,24 @@ def made_up(folder, task, peer, seed, regrets, cost=10.0, thinking=1.0, ended="b
 
 @pytest.fixture
 def runs(tmp_path):
+    """farthing first on branin, alone at first and then with optuna-gp below the floor; random first on LCBench, and cut short."""
     for seed in range(10):
         wobble = 1.0 + 0.01 * seed
-        made_up(tmp_path, "branin", "farthing", seed, [wobble * 2.0**-i for i in range(12)])
+        made_up(tmp_path, "branin", "farthing", seed, [wobble * 4.0**-i if i < 8 else 1e-9 for i in range(12)])
         made_up(tmp_path, "branin", "random", seed, [wobble] * 12, thinking=0.0)
         made_up(tmp_path, "lcbench-3945", "farthing", seed, [wobble] * 12)
         made_up(tmp_path, "lcbench-3945", "random", seed, [wobble / 2] * 3, ended="wall")
+    for seed in range(3):
+        made_up(tmp_path, "branin", "optuna-gp", seed, [2.0] * 6 + [1e-8] * 6)
+        made_up(tmp_path, "lcbench-3945", "optuna-gp", seed, [2.0] * 12)
+    made_up(tmp_path, "branin", "a peer that is gone", 0, [1.0])
     return summary.read_runs(tmp_path)
+
+
+@pytest.fixture
+def found(runs):
+    """The summary, as it is read from its file."""
+    return json.loads(json.dumps(summary.summarize(runs), allow_nan=False))
 
 
 def test_regret_counts_what_was_recommended_by_then_on_either_clock(runs):
@@ -360,32 +405,103 @@ def test_regret_counts_what_was_recommended_by_then_on_either_clock(runs):
     assert first.regret_at(0.05, "evaluations") == np.inf
     assert first.regret_at(0.1, "evaluations") == 1.0
     assert first.regret_at(0.1, "total") == np.inf  # with overhead the first took 11
-    assert first.regret_at(1.0, "evaluations") == 2.0**-9
-    assert first.regret_at(1.0, "total") == 2.0**-8
+    assert first.regret_at(0.5, "evaluations") == 4.0**-4
+    assert first.regret_at(0.5, "total") == 4.0**-3
     limited = next(r for r in runs if (r.task, r.peer, r.seed) == ("lcbench-3945", "random", 0))
     assert limited.regret_at(1.0, "total") == 0.5  # what it had when it was stopped
+    assert [limited.was_cut(share, "total") for share in (0.25, 0.5)] == [False, True]
 
 
-def test_the_summary_ranks_and_counts(runs):
-    found = summary.summarize(runs)
-    assert found["tasks"]["branin"]["peers"]["farthing"]["evaluations"]["1"][1] == pytest.approx(1.045 * 2.0**-9, rel=1e-3)
-    assert found["ranks"]["total"]["all"] == {"farthing": 1.5, "random": 1.5}
-    assert found["ranks"]["total"]["lcbench"] == {"farthing": 2.0, "random": 1.0}
-    counts = {"wins": 1, "clear_wins": 1, "losses": 1, "clear_losses": 1, "ties": 0}
-    assert found["against"]["total"]["random"] == counts
-    assert found["tasks"]["lcbench-3945"]["peers"]["random"]["wall_limited"] == 10
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+def test_the_summary_holds_seeds_steps_overhead_and_ends(found):
+    assert set(found["versions"]) == {"farthing", "random", "optuna-gp"}
+    cell = found["tasks"]["lcbench-3945"]["peers"]["random"]
+    assert (cell["seeds"], cell["steps"], cell["overhead"], cell["wall"]) == (10, 3.0, 1.0, [60.0])
+    assert (cell["stopped"], cell["failed"], cell["cut"]["total"]) == (10, 0, [0, 0, 10, 10])
+    assert found["tasks"]["branin"]["peers"]["optuna-gp"]["seeds"] == 3
+    ours = found["tasks"]["branin"]["peers"]["farthing"]
+    assert ours["total"][0] == [None, None, None]
+    assert ours["total"][2] == pytest.approx([1.02 * 4.0**-3, 1.045 * 4.0**-3, 1.07 * 4.0**-3], rel=1e-3)
+    assert ours["curve"][9] == ours["total"][2][1]
+
+
+def test_a_median_beyond_the_first_recommendation_is_none():
+    class Told:
+        def __init__(self, regret):
+            self.regret = regret
+
+        def regret_at(self, share, clock):
+            return self.regret
+
+    assert summary.quartiles([Told(1.0), Told(2.0)], 1.0, "total")[1] == 1.5
+    assert summary.quartiles([Told(1.0), Told(np.inf)], 1.0, "total")[1] is None
 
 
 def test_equal_values_share_their_rank():
-    assert summary.ranks_of({"a": 1.0, "b": 0.5, "c": 1.0}) == {"a": 2.5, "b": 1.0, "c": 2.5}
+    assert standings.ranks_of({"a": 1.0, "b": 0.5, "c": 1.0}) == {"a": 2.5, "b": 1.0, "c": 2.5}
 
 
-def test_the_summary_becomes_markdown_and_a_plot(runs, tmp_path):
-    overhead = [{"peer": "random", "d": 2, "n": 20, "seconds": 0.123, "first": 1.0}]
-    text = summary.markdown(summary.summarize(runs), overhead)
-    assert "| random | 1.5 | 1.0 | 1.5 | 1.0 | 1 (1) : 0 : 1 (1) |" in text
-    assert "| random* |" in text
-    assert "| random | 0.12 (1) |" in text
-    summary.plot(runs, tmp_path / "peers.svg")
-    assert "lcbench-3945" in (tmp_path / "peers.svg").read_text()
+def test_regrets_below_the_floor_are_the_same(found):
+    assert standings.regrets(found["tasks"]["branin"], "total", 3) == {"farthing": 1e-6, "random": 1.045, "optuna-gp": 1e-6}
+    assert standings.firsts(found, "total", 3) == {"farthing": 1, "random": 1, "optuna-gp": 1}
+    assert (tasks.floor("svc"), tasks.floor("lcbench-7593"), tasks.floor("mlp"), tasks.floor("eight")) == (0.01, 0.01, 1e-4, 1e-6)
+
+
+def test_ranks_are_means_over_a_group_of_tasks(found):
+    groups = standings.groups(found)
+    assert groups == {"all tasks": ["branin", "lcbench-3945"], "LCBench": ["lcbench-3945"], "other tasks": ["branin"]}
+    assert standings.mean_ranks(found, groups["all tasks"], "total", 2) == {"farthing": 1.5, "random": 1.5, "optuna-gp": 3.0}
+    assert standings.mean_ranks(found, groups["other tasks"], "total", 3) == {"farthing": 1.5, "random": 3.0, "optuna-gp": 1.5}
+    del found["tasks"]["branin"]["peers"]["optuna-gp"]
+    assert standings.mean_ranks(found, groups["all tasks"], "total", 2) == {"farthing": 1.5, "random": 1.5}
+
+
+def test_firsts_count_those_near_the_lowest_where_asked(found):
+    assert standings.firsts(found, "total", 2) == {"farthing": 1, "random": 1, "optuna-gp": 0}
+    assert standings.firsts(found, "total", 2, factor=2.1) == {"farthing": 2, "random": 1, "optuna-gp": 0}
+
+
+def test_losses_name_the_winner_and_both_regrets(found):
+    losses = standings.losses(found, "total")
+    assert [(loss.task, loss.share) for loss in losses] == [
+        ("branin", 0.1),  # of random, the only one that has recommended by then
+        *(("lcbench-3945", share) for share in (0.25, 0.5, 1.0)),
+    ]
+    assert (losses[0].winners, losses[0].ours) == (["random"], np.inf)
+    assert (losses[-1].winners, losses[-1].ours, losses[-1].theirs) == (["random"], 1.045, 0.5225)
+
+
+def test_wins_are_clear_where_a_rank_sum_test_says_so(found):
+    counts = {"lower": 1, "clearly_lower": 1, "same": 0, "higher": 1, "clearly_higher": 1}
+    assert found["against"]["random"] == counts
+    assert found["against"]["optuna-gp"] == {"lower": 1, "clearly_lower": 1, "same": 1, "higher": 0, "clearly_higher": 0}
+
+
+def test_the_results_become_a_section_of_the_documentation(found):
+    seconds = [{"peer": p, "d": 2, "n": 20, "mean": s, "steps": 5} for p, s in (("farthing", 0.1), ("random", 1e-6), ("boca", 2.0))]
+    text = document.section(found, seconds)
+    assert "| boca | 2 (20×) |  |" in text
+    assert "| random | 1e-06 (<0.01×) |" in text
+    assert "| random | uniformly random points | no | 10 | 20 | 10 | 0 | 60 |" in text
+    assert "0.01 (LCBench)" in text
+    assert "| lcbench-3945 | 100% | 1 | random | 0.52 | 2.0× |" in text
+    assert "| branin | **≤1e-06** | 1 | **≤1e-06** |" in text
+    assert "| lcbench-3945 | 1 | **0.52**\\* | 2 |" in text
+    assert "10 × 3, 1 s (10 stopped)" in text
+    assert all(len(line) <= 132 for line in text.splitlines() if not line.startswith(("|", "!")))
+    assert text.count("<details>") == text.count("</details>") == 3
+    assert "### Seconds per proposal" not in document.section(found, [])
+
+
+def test_the_plot_has_a_panel_a_task_and_is_the_same_again(found, tmp_path):
+    for name in ("one.svg", "two.svg"):
+        plot.draw(found, tmp_path / name)
+    text = (tmp_path / "one.svg").read_text()
+    assert all(word in text for word in ("branin", "lcbench-3945", "farthing", "optuna-gp", "random"))
+    assert text == (tmp_path / "two.svg").read_text()
+
+
+def test_overhead_is_measured_after_what_is_given(monkeypatch):
+    monkeypatch.setattr(overhead, "STEPS", 3)
+    row = overhead.cell("random", 4, 2, limit=1.0)
+    assert (row["peer"], row["n"], row["d"], row["steps"]) == ("random", 4, 2, 3)
+    assert 0.0 < row["mean"] < 0.1

@@ -1,11 +1,13 @@
 """All runs: every peer on every task with every seed, each in the peer's own environment.
 
-    python -m benchmarks.peers [--peers ...] [--tasks ...] [--seeds 10] [--jobs 2] [--data DIR] [--wall 600]
+    python -m benchmarks.peers [--peers ...] [--tasks ...] [--seeds 10] [--medium-seeds 5] [--slow-seeds 3] [--jobs 2]
+                               [--data DIR] [--wall 600] [--slow-wall 600]
 
-Environments are looked for in .peers (`python -m benchmarks.peers.environments` makes them); a peer without one, and a task
-without its data, is left out with a word. Runs that are complete are not made again, so after Ctrl-C, a kill or a failure the
-same line goes on. One core a run: with as many jobs as cores, tasks that cost wall time get noisier. What the runs say is told by
-`python -m benchmarks.peers.summary`.
+Peers that think long get fewer seeds, the first ones of the others, and a limit of wall time of their own; `interface.py` says
+which they are. Environments are looked for in .peers (`python -m benchmarks.peers.environments` makes them); a peer without one,
+and a task without its data, is left out with a word. Runs that are complete are not made again, so after Ctrl-C, a kill or a
+failure the same line goes on. One core a run, and nothing else on the machine: overhead and limits are real seconds, and with as
+many jobs as cores, tasks that cost wall time get noisier. What the runs say is told by `python -m benchmarks.peers.summary`.
 """
 
 from __future__ import annotations
@@ -28,15 +30,19 @@ RUNS = environments.FOLDER / "runs"
 PATIENCE = 3.0
 """A run that has taken this many times its wall limit, and ten minutes, hangs, and is killed."""
 
+SEEDS = {"fast": 10, "medium": 5, "slow": 3}
+"""Seeds of a peer, by its pace."""
+
 
 @dataclass(frozen=True)
 class Job:
-    """One run to be made, and the file it goes to."""
+    """One run to be made, the file it goes to, and the seconds of wall time that it may take."""
 
     peer: str
     task: str
     seed: int
     out: Path
+    wall: float = run.WALL
 
     def __str__(self) -> str:
         return f"{self.task} {self.peer} {self.seed}"
@@ -61,8 +67,15 @@ def chosen(arguments: argparse.Namespace, data: Path | None) -> list[Job]:
             names.append(name)
         else:
             print(f"{name} left out: {reason}")
-    seeds = range(arguments.seeds)
-    return [Job(p, t, s, path_of(arguments.out, t, p, s)) for s in seeds for t in names for p in peers]
+    seeds = {"fast": arguments.seeds, "medium": arguments.medium_seeds, "slow": arguments.slow_seeds}
+    walls = {"fast": arguments.wall, "medium": arguments.wall, "slow": arguments.slow_wall}
+    return [
+        Job(peer, name, seed, path_of(arguments.out, name, peer, seed), walls[PEERS[peer].pace])
+        for seed in range(max(seeds.values()))
+        for name in names
+        for peer in peers
+        if seed < seeds[PEERS[peer].pace]
+    ]
 
 
 class Progress:
@@ -95,8 +108,8 @@ def _duration(seconds: float) -> str:
 class Runner:
     """Starts runs, and stops those under way when it is told to."""
 
-    def __init__(self, folder: Path, data: Path | None, wall: float) -> None:
-        self._folder, self._data, self._wall = folder, data, wall
+    def __init__(self, folder: Path, data: Path | None) -> None:
+        self._folder, self._data = folder, data
         self._running: set[subprocess.Popen] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -104,7 +117,7 @@ class Runner:
     def __call__(self, job: Job) -> tuple[float, str]:
         """Make a run; its seconds and what came of it."""
         command = [str(environments.interpreter(job.peer, self._folder)), "-m", "benchmarks.peers.run"]
-        command += [job.peer, job.task, str(job.seed), "--out", str(job.out.absolute()), "--wall", str(self._wall)]
+        command += [job.peer, job.task, str(job.seed), "--out", str(job.out.absolute()), "--wall", str(job.wall)]
         command += ["--data", str(self._data.absolute())] if self._data is not None else []
         job.out.parent.mkdir(parents=True, exist_ok=True)
         log = job.out.with_suffix(".log")
@@ -123,7 +136,7 @@ class Runner:
                 )
                 self._running.add(process)
             try:
-                code = process.wait(timeout=PATIENCE * self._wall + 600.0)
+                code = process.wait(timeout=PATIENCE * job.wall + 600.0)
             except subprocess.TimeoutExpired:
                 process.kill()
                 code = process.wait()
@@ -148,15 +161,22 @@ def _one_thread() -> dict[str, str]:
     return os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
+def _of(pace: str) -> str:
+    return "of " + ", ".join(name for name, entry in PEERS.items() if entry.pace == pace)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS), metavar="PEER", help=", ".join(PEERS))
     parser.add_argument("--tasks", nargs="+", default=tasks.NAMES, choices=tasks.NAMES, metavar="TASK", help=", ".join(tasks.NAMES))
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=SEEDS["fast"], help="of fast peers")
+    parser.add_argument("--medium-seeds", type=int, default=SEEDS["medium"], help=_of("medium"))
+    parser.add_argument("--slow-seeds", type=int, default=SEEDS["slow"], help=_of("slow"))
     parser.add_argument("--jobs", type=int, default=2, help="runs at once")
     parser.add_argument("--data", type=Path, help="the data folder; default: what FARTHING_DATA says")
     parser.add_argument("--wall", type=float, default=run.WALL, help="seconds of wall time a run may take")
+    parser.add_argument("--slow-wall", type=float, default=run.WALL, help="the same for slow peers")
     parser.add_argument("--out", type=Path, default=RUNS)
     parser.add_argument("--environments", type=Path, default=environments.FOLDER)
     arguments = parser.parse_args()
@@ -164,7 +184,7 @@ def main() -> None:
     wanted = chosen(arguments, data)
     jobs = [job for job in wanted if not run.is_complete(job.out)]
     print(f"{len(wanted)} runs, of which {len(wanted) - len(jobs)} are complete")
-    runner, progress, failed = Runner(arguments.environments, data, arguments.wall), Progress(jobs, arguments.jobs), []
+    runner, progress, failed = Runner(arguments.environments, data), Progress(jobs, arguments.jobs), []
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a kill ends what is running, as Ctrl-C does
     with ThreadPoolExecutor(arguments.jobs) as pool:
         futures = {pool.submit(runner, job): job for job in jobs}

@@ -6,7 +6,8 @@ is told, divided by that at full fidelity. KG has 5 restarts and 128 raw samples
 BoTorch's default of 64 fantasies instead of the tutorials' 128, with which a proposal takes two to three times as long. The
 initial design is given: Sobol points over x and the share of the fidelity. Integers are relaxed, and rounded when evaluated.
 The tutorials' kernel (linear truncated fidelity) is not positive definite for every power: more is added to the diagonal than by
-default where it must be; where a fit fails all the same the last hyperparameters are kept, and where a search fails a random
+default where it must be, and where a fit fails all the same the last hyperparameters are kept. A search that fails is made again,
+and from then on all others, with BoTorch's other kernel (downsampling), which is positive definite; if that fails too, a random
 point is proposed. BoTorch maximizes: values are negated.
 """
 
@@ -66,6 +67,7 @@ class BoTorch(Peer):
         self._spent = 0.0
         self._begun = False
         self._model: Model | None = None
+        self._truncated = True
         self._fitted: dict[str, torch.Tensor] = {}
         if self.multi_fidelity:
             self._utility = InverseCostWeightedUtility(cost_model=_cost_model(task))
@@ -77,10 +79,7 @@ class BoTorch(Peer):
         else:
             with cholesky_max_tries(TRIES):
                 self._model = self._fit() if self._model is None else self._model
-                try:
-                    point = self.search(self._model).detach().numpy().ravel()
-                except (NotPSDError, NanError, OptimizationGradientError):
-                    point = torch.rand(self._columns).numpy()
+                point = self._searched()
         share = float(point[-1]) if self.multi_fidelity else 1.0
         return self.task.params(point[: self.task.dimensions]), self.task.fidelity.value(share)
 
@@ -106,6 +105,21 @@ class BoTorch(Peer):
         """The next point (1, columns)."""
         raise NotImplementedError
 
+    def _searched(self) -> np.ndarray:
+        """The next point (columns,): of the model, of one with the other kernel where that fails, or a random one."""
+        try:
+            return self.search(self._model).detach().numpy().ravel()
+        except (NotPSDError, NanError, OptimizationGradientError):
+            pass
+        except ValueError as error:
+            if "invalid values" not in str(error):  # what a distribution says of NaN
+                raise
+        if self.multi_fidelity and self._truncated:
+            self._truncated, self._fitted = False, {}
+            self._model = self._fit()
+            return self._searched()
+        return torch.rand(self._columns).numpy()
+
     def _designing(self) -> bool:
         return len(self._points) < DESIGN and self._spent < DESIGN_SHARE * self.task.budget
 
@@ -116,6 +130,7 @@ class BoTorch(Peer):
                 self._points,
                 self._values,
                 data_fidelities=[self._columns - 1],
+                linear_truncated=self._truncated,
                 outcome_transform=standardize,
             )
         else:

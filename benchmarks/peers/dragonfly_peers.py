@@ -3,8 +3,8 @@
 Dragonfly runs the loop itself (its ask and tell never refit the model), so it runs in a thread whose objective hands every query
 over and waits for the answer. Capital is counted in full evaluations, the typical cost of a fidelity told. Its own Latin design
 takes what its defaults make of such a capital: five of them, or a little more. x and the share of the fidelity are unit
-coordinates; integers are rounded when evaluated. Recommends, as Dragonfly does, the best value seen at full fidelity, before that
-at the highest seen.
+coordinates; integers are rounded when evaluated. Recommends, as Dragonfly does, the best value seen at full fidelity; before there
+is one, when Dragonfly has nothing to say, the best seen at any.
 """
 
 from __future__ import annotations

@@ -5,7 +5,10 @@ takes minutes. The initial design is given: as many points as its fmin starts fr
 0, 1/4, 1/2 and 3/4 of the way to full; a third of the budget at most. FABOLAS wants data set sizes and models their logarithm:
 amounts are passed on as they are, other fidelities as sizes from 10,000 to 20,000 whose logarithm is the share. Its priors expect
 values and costs of order one: values are standardized and costs divided by their mean, both by those of the design. Recommends
-the evaluated place with the lowest predicted value at full fidelity.
+the evaluated place with the lowest predicted value at full fidelity. One mistake of Emukit 0.5.1 is mended: covariances between
+points are asked for at sizes where the model wants their logarithm, which makes the information of every candidate meaningless.
+Its model of the cost is linear in the logarithm of the size and falls below zero where the cost is not; predictions are held at the
+least cost of the design instead of Emukit's 1e-4, which would send every evaluation to the cheapest fidelity.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import numpy as np
 from emukit.core import ContinuousParameter, ParameterSpace
 from emukit.core.loop import UserFunctionResult
 from emukit.examples.fabolas import FabolasLoop
+from emukit.examples.fabolas.fabolas_model import FabolasModel, transform
+from emukit.model_wrappers import GPyModelWrapper
 
 from benchmarks.peers.interface import DESIGN_SHARE, Best, Peer, sobol_design
 from benchmarks.peers.problem import Params, Task
@@ -31,6 +36,15 @@ DESIGN_FIDELITIES = (0.0, 0.25, 0.5, 0.75)
 SIZES = (10_000.0, 20_000.0)
 LEAST = 3
 """Evaluations before a model can be fitted, however soon the design has taken its share of the budget."""
+
+
+def _covariance(model: FabolasModel, *points: np.ndarray) -> np.ndarray:
+    """Posterior covariance between two sets of points, their sizes on the scale of the model, as it should be in Emukit."""
+    scaled = [np.column_stack([p[:, :-1], transform(p[:, -1], model.s_min, model.s_max)]) for p in points]
+    return GPyModelWrapper.get_covariance_between_points(model, *scaled)
+
+
+FabolasModel.get_covariance_between_points = _covariance
 
 
 class Fabolas(Peer):
@@ -92,6 +106,7 @@ class Fabolas(Peer):
         space = ParameterSpace([ContinuousParameter(f"x{i}", 0.0, 1.0) for i in range(self.task.dimensions)])
         sizes = sorted(self._size(level) for level in (self.task.fidelity.cheap, self.task.fidelity.full))
         loop = FabolasLoop(space, np.array(self._points), values[:, None], costs, *sizes, marginalize_hypers=False)
+        loop.candidate_point_calculator.acquisition.denominator.min_cost = costs.min()
         loop._update_models()  # as its run_loop does first
         return loop
 

@@ -44,13 +44,18 @@ class Peer(ABC):
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a peer is found: environment, module, class; the packages whose versions matter; whether it chooses the fidelity."""
+    """What a peer is and where it is found: environment, module, class; the packages whose versions matter.
 
+    pace: "fast", "medium" or "slow", by how long it thinks; the slower, the fewer seeds.
+    """
+
+    title: str
     environment: str
     module: str
     name: str
     packages: tuple[str, ...]
     chooses_fidelity: bool = False
+    pace: str = "fast"
 
     def make(self, task: Task, seed: int) -> Peer:
         """The peer, ready to propose; imports its library."""
@@ -61,19 +66,24 @@ class Entry:
         return {package: metadata.version(package) for package in (*self.packages, "numpy", "scipy")}
 
 
+_BOTORCH = ("botorch", "gpytorch", "torch")
+
 PEERS = {
-    "farthing": Entry("farthing", "farthing_peers", "EnvPES", ("farthing",), True),
-    "farthing-ei": Entry("farthing", "farthing_peers", "EI", ("farthing",)),
-    "random": Entry("farthing", "random_peer", "Random", ()),
-    "optuna-gp": Entry("optuna", "optuna_peers", "GP", ("optuna", "torch")),
-    "optuna-tpe": Entry("optuna", "optuna_peers", "TPE", ("optuna",)),
-    "botorch-mfkg": Entry("botorch", "botorch_peers", "MultiFidelityKG", ("botorch", "gpytorch", "torch"), True),
-    "botorch-mfmes": Entry("botorch", "botorch_peers", "MultiFidelityMES", ("botorch", "gpytorch", "torch"), True),
-    "botorch-logei": Entry("botorch", "botorch_peers", "LogEI", ("botorch", "gpytorch", "torch")),
-    "smac-mf": Entry("smac", "smac_peers", "MultiFidelity", ("smac", "ConfigSpace"), True),
-    "smac-bb": Entry("smac", "smac_peers", "BlackBox", ("smac", "ConfigSpace")),
-    "fabolas": Entry("emukit", "emukit_peers", "Fabolas", ("emukit", "gpy"), True),
-    "boca": Entry("dragonfly", "dragonfly_peers", "BOCA", ("dragonfly-opt",), True),
+    "farthing": Entry("farthing, EnvPES", "farthing", "farthing_peers", "EnvPES", ("farthing",), True),
+    "farthing-ei": Entry("farthing, expected improvement", "farthing", "farthing_peers", "EI", ("farthing",)),
+    "random": Entry("uniformly random points", "farthing", "random_peer", "Random", ()),
+    "optuna-gp": Entry("Optuna, GPSampler", "optuna", "optuna_peers", "GP", ("optuna", "torch")),
+    "optuna-tpe": Entry("Optuna, TPESampler", "optuna", "optuna_peers", "TPE", ("optuna",)),
+    "botorch-logei": Entry("BoTorch, LogEI", "botorch", "botorch_peers", "LogEI", _BOTORCH, pace="medium"),
+    "botorch-mfkg": Entry(
+        "BoTorch, multi-fidelity knowledge gradient", "botorch", "botorch_peers", "MultiFidelityKG", _BOTORCH, True, "slow"
+    ),
+    "botorch-mfmes": Entry(
+        "BoTorch, multi-fidelity max-value entropy search", "botorch", "botorch_peers", "MultiFidelityMES", _BOTORCH, True, "slow"
+    ),
+    "smac-mf": Entry("SMAC, MultiFidelityFacade", "smac", "smac_peers", "MultiFidelity", ("smac", "ConfigSpace"), True, "medium"),
+    "fabolas": Entry("Emukit, FABOLAS", "emukit", "emukit_peers", "Fabolas", ("emukit", "gpy"), True, "slow"),
+    "boca": Entry("Dragonfly, BOCA", "dragonfly", "dragonfly_peers", "BOCA", ("dragonfly-opt",), True, "slow"),
 }
 
 
@@ -85,14 +95,14 @@ def sobol_design(columns: int, seed: int, count: int = DESIGN) -> np.ndarray:
 
 
 class Best:
-    """The lowest value seen at the highest fidelity seen."""
+    """The lowest value seen at full fidelity; before there is one, the lowest seen."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._key: tuple[float, float] | None = None
+        self._key: tuple[bool, float] | None = None
         self.params: Params = task.params(np.full(task.dimensions, 0.5))
 
     def take(self, params: Params, fidelity: float, value: float) -> None:
-        key = (-round(self._task.fidelity.share(fidelity), 9), value)
+        key = (self._task.fidelity.share(fidelity) < 1.0 - 1e-9, value)
         if self._key is None or key < self._key:
             self._key, self.params = key, params

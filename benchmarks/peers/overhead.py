@@ -3,10 +3,10 @@
     python -m benchmarks.peers.overhead [--peers ...] [--environments .peers] [--limit 120]
 
 Observations are given: random points at random fidelities (at full fidelity for peers that do not choose it) of a smooth function
-in d = 2 and 6. After a first step, which is recorded apart, come five of which the median is taken, and up to fifteen more as
-long as they are quick, for the mean of all: it tells more of peers that think hard only now and then. A cell ends early after
-`--limit` seconds. Each peer runs in its own environment, one after another, on one thread. Writes
-benchmarks/results/peers_overhead.json.
+in d = 2 and 6. After a first step, which is recorded apart, come up to twenty for the mean, which tells more than the median of
+peers that think hard only now and then; after twenty seconds no more than five, and no more than two of slow peers; after `--limit`
+seconds none. At each size one peer is measured after another, each in its own environment, on one thread of one core, so that what
+is compared was measured within minutes. Writes benchmarks/results/peers_overhead.json, all of it anew.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import json
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +34,11 @@ from benchmarks.peers.simulated import quadratic_cost
 
 RESULTS = environments.ROOT / "benchmarks" / "results" / "peers_overhead.json"
 SIZES, DIMENSIONS = (20, 50, 100), (2, 6)
-STEPS, MORE_STEPS, QUICK = 5, 20, 10.0
-"""Steps of the median, steps of the mean, and seconds after which no more are made for the mean."""
+STEPS, QUICK = 20, 20.0
+"""Steps of the mean, and seconds after which no more than the least number is made."""
+
+LEAST = {"fast": 5, "medium": 5, "slow": 2}
+"""Steps that are made also where they are not quick, by the pace of the peer."""
 
 
 def smooth_task(dimensions: int) -> Task:
@@ -75,12 +79,30 @@ def cell(name: str, n: int, dimensions: int, limit: float) -> dict:
         params, s = task.params(rng.random(dimensions)), float(rng.random())
         fidelity = s if PEERS[name].chooses_fidelity else task.fidelity.full
         peer.observe(params, fidelity, *task.evaluate(params, fidelity))
-    begun = time.perf_counter()
-    first, times = step(peer, task), []
-    while len(times) < MORE_STEPS and (not times or time.perf_counter() - begun < (limit if len(times) < STEPS else QUICK)):
+    first, times, begun = step(peer, task), [], time.perf_counter()
+    least = LEAST[PEERS[name].pace]
+    while len(times) < STEPS and (not times or time.perf_counter() - begun < (limit if len(times) < least else QUICK)):
         times.append(step(peer, task))
-    summary = {"seconds": float(np.median(times[:STEPS])), "mean": float(np.mean(times)), "first": first, "steps": len(times)}
-    return {"peer": name, "n": n, "d": dimensions} | summary
+    found = {"mean": np.mean(times), "median": np.median(times), "first": first}
+    return {"peer": name, "n": n, "d": dimensions, "steps": len(times)} | {key: float(f"{s:.4g}") for key, s in found.items()}
+
+
+def measured(name: str, n: int, dimensions: int, folder: Path, limit: float) -> dict | None:
+    """The same, by the interpreter of the peer's environment; None, and a word, where it fails."""
+    command = [str(environments.interpreter(name, folder)), "-m", "benchmarks.peers.overhead", "--here", "--peers", name]
+    command += ["--sizes", str(n), "--dimensions", str(dimensions), "--limit", str(limit)]
+    done = subprocess.run(command, cwd=environments.ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not found:
+        print(f"{name}: failed at d={dimensions}, n={n}", file=sys.stderr)
+        return None
+    return found[0]
+
+
+def on_one_core() -> None:
+    """Stay on one core, with all threads that are still to come, where the system can be told so."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def main() -> None:
@@ -89,33 +111,27 @@ def main() -> None:
     parser.add_argument("--environments", type=Path, default=environments.FOLDER)
     parser.add_argument("--limit", type=float, default=120.0)
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
+    parser.add_argument("--dimensions", nargs="+", type=int, default=DIMENSIONS)
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--here", action="store_true", help="measure in this interpreter and print JSON lines, nothing else")
     arguments = parser.parse_args()
-    cells = [(name, n, d) for name in arguments.peers for d in DIMENSIONS for n in arguments.sizes]
     if arguments.here:
-        for name, n, d in cells:
+        on_one_core()
+        for name, n, d in product(arguments.peers, arguments.sizes, arguments.dimensions):
             print(json.dumps(cell(name, n, d, arguments.limit)), flush=True)
         return
-    rows = json.loads(arguments.out.read_text()) if arguments.out.exists() else []
-    for name in arguments.peers:
-        python = environments.interpreter(name, arguments.environments)
-        if not python.exists():
-            print(f"{name} left out: there is no {python}")
+    peers = [name for name in arguments.peers if environments.interpreter(name, arguments.environments).exists()]
+    for name in set(arguments.peers) - set(peers):
+        print(f"{name} left out: there is no environment {PEERS[name].environment} in {arguments.environments}")
+    rows = []
+    for d, n, name in product(arguments.dimensions, arguments.sizes, peers):
+        row = measured(name, n, d, arguments.environments, arguments.limit)
+        if row is None:
             continue
-        command = [str(python), "-m", "benchmarks.peers.overhead", "--here", "--peers", name, "--limit", str(arguments.limit)]
-        command += ["--sizes", *map(str, arguments.sizes)]
-        done = subprocess.run(command, cwd=environments.ROOT, stdout=subprocess.PIPE, text=True, check=False)
-        found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        for row in found:
-            rest = f"mean {row['mean']:.3f}, first {row['first']:.3f}"
-            print(f"{name:<15} d={row['d']:<3} n={row['n']:<5} {row['seconds']:8.3f} s  ({rest})")
-        if done.returncode:
-            print(f"{name}: failed after {len(found)} of {len(arguments.sizes) * len(DIMENSIONS)}", file=sys.stderr)
-        fresh = {(row["peer"], row["n"], row["d"]) for row in found}
-        rows = [row for row in rows if (row["peer"], row["n"], row["d"]) not in fresh] + found
+        rows.append(row)
+        print(f"{name:<15} d={d:<3} n={n:<5} {row['mean']:8.3f} s  (first {row['first']:.3f}, {row['steps']} steps)", flush=True)
         arguments.out.parent.mkdir(exist_ok=True)
-        arguments.out.write_text(json.dumps(rows, indent=1) + "\n")
+        arguments.out.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 
 if __name__ == "__main__":

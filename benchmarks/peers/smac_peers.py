@@ -1,10 +1,9 @@
-"""SMAC: MultiFidelityFacade (random forest in Hyperband, eta 3) and BlackBoxFacade (Gaussian process at full fidelity).
+"""SMAC: MultiFidelityFacade, a random forest in Hyperband with eta 3.
 
-Defaults, with a deterministic objective unless the task has noise. Both bring designs of their own, whose size SMAC caps at a
-quarter of the number of trials it is told to expect: for BlackBox the full evaluations that the budget buys, for MultiFidelity
-2.5 times as many (what a round of Hyperband with budgets 1/9, 1/3 and 1 evaluates for their price). Hyperband's budget is the
-fidelity itself where that is an amount (rows, epochs, trees), from 1/27 of full at the least; otherwise the share of the way from
-cheap to full, from 1/9.
+Defaults, with a deterministic objective unless the task has noise. It brings a design of its own, whose size SMAC caps at a
+quarter of the number of trials it is told to expect: 2.5 times the full evaluations that the budget buys (what a round of
+Hyperband with budgets 1/9, 1/3 and 1 evaluates for their price). Hyperband's budget is the fidelity itself where that is an amount
+(rows, epochs, trees), from 1/27 of full at the least; otherwise the share of the way from cheap to full, from 1/9.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ import tempfile
 from pathlib import Path
 
 from ConfigSpace import Configuration, ConfigurationSpace, Float, Integer
-from smac import BlackBoxFacade, MultiFidelityFacade, Scenario
-from smac.facade.abstract_facade import AbstractFacade
+from smac import MultiFidelityFacade, Scenario
 from smac.runhistory import TrialInfo, TrialValue
 
 from benchmarks.peers.interface import Best, Peer
@@ -28,9 +26,7 @@ LEAST_SHARE = 1.0 / 9.0
 LEAST_AMOUNT = 1.0 / 27.0
 
 
-class Smac(Peer):
-    multi_fidelity: bool
-
+class MultiFidelity(Peer):
     def __init__(self, task: Task, seed: int) -> None:
         super().__init__(task, seed)
         self._space = ConfigurationSpace(seed=seed)
@@ -39,7 +35,7 @@ class Smac(Peer):
             self._space.add(kinds[axis.kind](axis.name, (axis.low, axis.high), log=axis.log))
         self._folder = tempfile.TemporaryDirectory()
         self._known: list[tuple[TrialInfo, TrialValue]] = []
-        self._smac: AbstractFacade | None = None
+        self._smac: MultiFidelityFacade | None = None
         self._trial: TrialInfo | None = None
         self._best = Best(task)
 
@@ -62,9 +58,9 @@ class Smac(Peer):
         incumbents = self._smac.intensifier.get_incumbents() if self._smac is not None else []
         return dict(incumbents[0]) if incumbents else self._best.params
 
-    def _begin(self) -> AbstractFacade:
+    def _begin(self) -> MultiFidelityFacade:
         """SMAC with what is known; its own design where nothing is."""
-        trials = self.task.budget / self.task.full_cost * (TRIALS_PER_FULL if self.multi_fidelity else 1.0)
+        trials = TRIALS_PER_FULL * self.task.budget / self.task.full_cost
         scenario = Scenario(
             self._space,
             name="run",
@@ -72,11 +68,10 @@ class Smac(Peer):
             deterministic=self.task.noise == 0.0,
             n_trials=max(round(trials), 8),
             seed=self.seed,
-            **(self._budgets() if self.multi_fidelity else {}),
+            **self._budgets(),
         )
-        facade = MultiFidelityFacade if self.multi_fidelity else BlackBoxFacade
-        design = facade.get_initial_design(scenario, n_configs=0) if self._known else None
-        smac = facade(scenario, None, initial_design=design, overwrite=True, logging_level=logging.ERROR)
+        design = MultiFidelityFacade.get_initial_design(scenario, n_configs=0) if self._known else None
+        smac = MultiFidelityFacade(scenario, None, initial_design=design, overwrite=True, logging_level=logging.ERROR)
         for trial, told in self._known:
             smac.tell(trial, told, save=False)
         return smac
@@ -96,18 +91,8 @@ class Smac(Peer):
             return float(round(budget)) if fidelity.integer else float(budget)
         return fidelity.value(budget)
 
-    def _budget(self, fidelity: float) -> float | None:
+    def _budget(self, fidelity: float) -> float:
         """The budget of Hyperband that is nearest to a fidelity."""
-        if not self.multi_fidelity:
-            return None
         least, most = self._budgets().values()
         wanted = fidelity if self.task.fidelity.is_amount else max(self.task.fidelity.share(fidelity), LEAST_SHARE)
         return most / ETA ** min(round(math.log(most / wanted, ETA)), math.floor(math.log(most / least, ETA) + 1e-9))
-
-
-class MultiFidelity(Smac):
-    multi_fidelity = True
-
-
-class BlackBox(Smac):
-    multi_fidelity = False

@@ -13,6 +13,10 @@ LCBENCH = tuple(f"lcbench-{number}" for number in lcbench.OPENML_TASKS)
 TRAINING = tuple(training.DEFINITIONS)
 NAMES = (*SIMULATED, *LCBENCH, *TRAINING)
 
+EXACT_FLOOR = 1e-6
+ERROR_FLOOR = 1e-2
+LOSS_FLOOR = 1e-4
+
 
 def data_folder(given: Path | None) -> Path | None:
     """The folder with data files: what was given, or what the environment variable FARTHING_DATA says."""
@@ -26,6 +30,13 @@ def missing(name: str, data: Path | None) -> str | None:
     if name in LCBENCH:
         return lcbench.missing(data)
     return training.missing() if name in TRAINING else None
+
+
+def floor(name: str) -> float:
+    """The regret below which there is nothing left to gain: 0.01 percentage points of an error, 1e-4 of a log loss, else 1e-6."""
+    if name in LCBENCH or name == "svc":
+        return ERROR_FLOOR
+    return LOSS_FLOOR if name in TRAINING else EXACT_FLOOR
 
 
 def make_task(name: str, seed: int = 0, data: Path | None = None) -> Task:
