@@ -148,21 +148,23 @@ def defaults() -> str:
     if not all(file.exists() for file in files):
         return ""
     density, compared = (json.loads(file.read_text()) for file in files)
+    count = sum(density["runs"].values())
     return f"""## Why these defaults
 
 Two defaults are not the former ones: the lengthscales' prior has median 1.0 and width 1.5 (sides of the unit cube, and the standard
 deviation of the natural logarithm), formerly 0.5 and 1.0; and half of the draws of the minimizer follow sample paths
 (`EnvPES(paths=0.5)`), formerly none.
 
-How well the surrogate foretells, fitted to the first n evaluations of {sum(density["runs"].values())} recorded runs (`python -m
-benchmarks.density`): mean log predictive density of values at full fidelity, at 150 random places and at the best 60 of 3,000, in
-nats; by how much variants are above the default, in bold where that is more than two standard errors over runs from zero; and the
-share of values inside the central 90% at n = 20. The best places are chosen by their values, so no honest surrogate has 90% there.
+How well the surrogate foretells (`python -m benchmarks.density`), fitted to the first n evaluations of {count}
+recorded runs: mean log predictive density of values at full fidelity, at 150 random places and at the best 60 of 3,000, in nats; by
+how much variants are above the default, in bold where that is more than two standard errors over runs from zero, as some of so many
+cells are by chance; and the share of values inside the central 90% at n = 20, which is less than 90% at places chosen for their
+values.
 
 {_density_table(density["rows"])}
 
-Regret (`python -m benchmarks.defaults`): the natural logarithm of it, averaged over the budget from 15% on, less that of the variant
-it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median; runs won.
+Regret (`python -m benchmarks.defaults`): its natural logarithm, averaged over the budget from 15% on, less that of the variant it
+is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median; runs won.
 
 {_regret_table(compared["rows"])}
 {_verdict(compared)}"""
@@ -210,17 +212,18 @@ def _verdict(compared: dict) -> str:
     note = textwrap.fill(compared["note"], 130, break_on_hyphens=False)
     return f"""
 {note}
+The recorded runs of the first table are two of most tasks, with one seed: one made with the former defaults, one with the present.
 
-What they tell. The present prior foretells LCBench somewhat better than the former and the other tasks somewhat worse after ten
-evaluations, and regret agrees in both; it was changed for LCBench, the tasks that are most like what users have. Whether none, half
-or all of the minimizer draws follow sample paths these runs do not tell: on LCBench more of them were lower with none or with all, on
-the other tasks the mean rests on one run of draw-bad, in favor of half, and one of hartmann6, against. Half is a middle way, not a
-finding.
+What they tell. The present prior foretells LCBench somewhat better than the former, and the other tasks somewhat worse after ten
+evaluations; regret agrees in both. It was changed for LCBench, the more realistic tasks. Whether none, half or all of the minimizer
+draws should follow sample paths these runs do not tell: on LCBench more of them were lower with none, or with all, than with half;
+on the other tasks the mean rests on one run of draw-bad, in favor of half, and one of hartmann6, against. Half is a middle way, not
+a finding.
 
-Not taken: wider priors still, which gain little density and no regret; a price that leaves out, or leaves out by and by, what the
-cost owes to x, worse in four of five runs or nearly; a tolerance, four minimizers and other initial designs, which showed no gain;
-s to a power, which foretells the best places worse. A bend three times as wide, or none, foretells the best places better, and three
-times as wide the other tasks everywhere; its regret was not measured, and that is open.
+Not taken: wider priors still, which gain little density and no regret; a price that leaves out what the cost owes to x, at once or
+by and by, worse in three of four runs; a tolerance, four minimizers and other initial designs, which showed no gain; s to a power,
+which foretells the best places worse. A bend three times as wide foretells the best places better and the other tasks everywhere;
+its regret was not measured, and the question is open.
 """
 
 

@@ -536,7 +536,6 @@ def test_a_fidelity_value_that_cannot_be_is_refused_by_name(fidelity, complaint)
         ("noise", 10**400),
         ("tolerance", -1e-9),
         ("tolerance", math.nan),
-        ("tolerance", None),
         ("overhead_price", -1.0),
         ("overhead_price", math.inf),
         ("overhead_price", "1"),

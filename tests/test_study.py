@@ -390,8 +390,9 @@ def test_after_the_confirmation_the_recommendation_is_no_worse_than_the_best_poi
     assert study.trials[-1].proposal.kind == "confirmation"
     tried = [t for t in study.trials if t.fidelity == 100.0]
     assert result.x in [t.params for t in tried]
-    means, _ = study._thinking._beliefs.surrogate.mixture(study.space.unit_points([t.params for t in tried]))
-    scale = study._thinking._beliefs.surrogate.standardization
+    surrogate = study._thinking._beliefs["normal"].surrogate
+    means, _ = surrogate.mixture(study.space.unit_points([t.params for t in tried]))
+    scale = surrogate.standardization
     assert result.fun <= means.min() * scale.scale + scale.location + 1e-12
     # The data are free of noise and the surrogate infers as much: by value it is no worse either.
     assert misleading(result.x["x"], 100.0).value <= min(t.value for t in tried) + 0.05

@@ -14,10 +14,11 @@ from dataclasses import replace
 from farthing.axes import Array
 from farthing.errors import FarthingError, StoreError, StudyNotFound, TrialError
 from farthing.evaluation import Clock, finite_number, nonnegative_number
+from farthing.method.effort import Tally
 from farthing.owners import Watch, describe, liveness, this_owner
 from farthing.space import Space
 from farthing.store import MemoryStore, Store
-from farthing.trials import ABANDONED, COMPLETE, PENDING, STATES, Evaluation, History, Proposal, Trial
+from farthing.trials import ABANDONED, COMPLETE, STATES, Evaluation, History, Proposal, Trial
 
 LEASE = 60.0
 """Seconds without a beat after which the owner of a trial, on another machine, is taken to have died."""
@@ -42,6 +43,7 @@ class Journal:
         self._trials: list[Trial] = []
         self._revision = 0
         self._history: History | None = None
+        self._tally = Tally(space)
         self._started: dict[int, float] = {}
         self._watch = Watch(LEASE)
         self._overtaken = False
@@ -53,6 +55,21 @@ class Journal:
         """All trials, by number, as they are now."""
         self._refresh()
         return tuple(self._trials)
+
+    def __len__(self) -> int:
+        """How many trials there are now."""
+        self._refresh()
+        return len(self._trials)
+
+    def trial(self, number: int) -> Trial:
+        """One of them, as it was at the last look."""
+        return self._trials[number]
+
+    @property
+    def tally(self) -> Tally:
+        """What they add up to now: to be read, it changes with them."""
+        self._refresh()
+        return self._tally
 
     def history(self, chooses_fidelity: bool) -> History:
         """All trials as arrays."""
@@ -73,6 +90,7 @@ class Journal:
                 self._trials[trial.number] = trial
             else:
                 self._trials.append(trial)
+        self._tally.take(changed)
         self._revision, self._history = revision, None
 
     def _check(self, trial: Trial) -> None:
@@ -114,7 +132,7 @@ class Journal:
     def add(self, make: Callable[[int], Trial]) -> Trial:
         """A trial that is complete already, under the next number."""
         while True:
-            stored = self.store.insert(self.name, make(len(self.trials)))
+            stored = self.store.insert(self.name, make(len(self)))
             if stored is not None:
                 return stored
 
@@ -130,11 +148,11 @@ class Journal:
 
     def _unstated_cost(self, trial: Trial, seconds: float) -> float:
         """The seconds; where the study's costs are stated, and so not seconds, what was predicted, or what others cost."""
-        stated = [t.cost for t in self._trials if t.stated_cost and t.cost is not None]
-        if not stated:
+        total, count = self._tally.stated
+        if not count:
             return seconds
         predicted = trial.proposal.predicted_cost
-        return sum(stated) / len(stated) if predicted is None else predicted
+        return total / count if predicted is None else predicted
 
     def _finish(self, trial: Trial) -> Trial:
         """Record the end of a trial; where the store fails, its error says how not to lose the value."""
@@ -176,16 +194,15 @@ class Journal:
 
     def reclaim(self) -> None:
         """Mark the trials of processes that have died as abandoned."""
+        self._refresh()
         if not self._others():
             return
         for pulse in self._watch.lost(p for p in self.store.pulses(self.name) if p.owner != this_owner()):
             self.store.abandon(self.name, pulse, f"{describe(pulse.owner)} ended without a result")
 
     def _others(self) -> bool:
-        """Whether other processes are at work on the study."""
-        self._refresh()
-        mine = this_owner() if self.shared else None
-        return self.shared and any(t.state == PENDING and t.owner not in (None, mine) for t in self._trials)
+        """Whether other processes were at work on the study at the last look."""
+        return self.shared and any(t.owner not in (None, this_owner()) for t in self._tally.pending.values())
 
     @contextmanager
     def turn(self) -> Iterator[None]:

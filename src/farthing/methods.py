@@ -27,12 +27,14 @@ class PES(Method):
     off_diagonal: also hold the off-diagonal Hessian of a minimizer at zero, as the paper does (it is no property of a minimum).
     below_best: without a fidelity, a minimizer's value is at or below the best value seen.
     rivals: at how many other places the objective is held to be no lower than at the minimizer; the paper has none.
+    paths: of the draws of the minimizer, the share that is followed along sample paths, off the support; the paper has none.
     """
 
     support: str = "wlh"
     off_diagonal: bool = False
     below_best: bool = True
     rivals: int = 8
+    paths: float = 0.5
 
     def __post_init__(self) -> None:
         if self.support not in SUPPORTS:
@@ -43,6 +45,9 @@ class PES(Method):
         rivals = as_whole(self.rivals)
         if rivals is None or rivals < 0:
             raise SettingsError(f"rivals is {self.rivals!r}; give a whole number from 0 up")
+        share = as_finite(self.paths)
+        if share is None or not 0.0 <= share <= 1.0:
+            raise SettingsError(f"paths is {self.paths!r}; give a share from 0 to 1")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from farthing.method.quick import QUICK
 from farthing.space import Space
 from farthing.trials import COMPLETE, FAILED, History, Recommendation, Trial
 
@@ -137,6 +138,8 @@ def why(trial: Trial) -> str:
         return "added by the user"
     if made.kind == "confirmation":
         return "confirms the recommendation" if trial.fidelity_name is None else "confirms the recommendation at full fidelity"
+    if made.effort == QUICK:
+        return "quick search: a model would take longer than it is worth"
     information, price = made.information_share, made.price_share
     if trial.fidelity_name is None or information is None or price is None:
         told = made.information_gain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -12,18 +13,24 @@ from farthing.axes import Array
 from farthing.errors import SpaceExhausted
 from farthing.evaluation import Outcome
 from farthing.journal import Journal
+from farthing.method.effort import LIGHT, Tally
 from farthing.method.propose import Beliefs, Situation, propose
+from farthing.method.quick import QUICK
 from farthing.method.recommend import recommend
 from farthing.owners import this_owner
 from farthing.report import Standing
 from farthing.thinking import Thinking
-from farthing.trials import COMPLETE, PENDING, History, Proposal, Recommendation, Trial
+from farthing.threads import one_blas_thread
+from farthing.trials import History, Proposal, Recommendation, Trial
 
 SPENT, EXHAUSTED = "budget spent", "every point of the space has been evaluated"
 """Why a run ended."""
 
 OVERDRAFT = 1.1
 """The confirmation may cost this many times what is left: costs are predicted, and it would be a pity to miss it by a little."""
+
+SHOWN = 0.1
+"""Seconds for which a standing is shown at least while steps are quick: to work it out takes longer than such a step."""
 
 Decision = tuple[Array, Proposal] | str | None
 """A unit point (x, s) and why; or the reason to end; or None: wait for what is running."""
@@ -72,6 +79,8 @@ class Run:
     show_standing: Callable[[Standing], None] | None
     ending: str | None = None
     begun: int = 0
+    quick: bool = False
+    shown: float = 0.0
     reached: Trial | None = None
 
     def begin(self, last: bool, alone: bool) -> Trial | str | None:
@@ -79,7 +88,9 @@ class Run:
         if self.ending is not None:
             return self.ending
         begun = begin_trial(self.journal, self.thinking, lambda: self._decide(last, alone), this_owner())
-        self.begun += isinstance(begun, Trial)
+        if isinstance(begun, Trial):
+            self.begun += 1
+            self.quick = begun.proposal.effort == QUICK
         return begun
 
     def take(self, trial: Trial, outcome: Outcome) -> Trial:
@@ -97,7 +108,8 @@ class Run:
 
     def show(self, running: list[Trial]) -> None:
         """Tell the user how things stand."""
-        self._show(running, None)
+        if not self.quick or time.monotonic() - self.shown > SHOWN:
+            self._show(running, None)
 
     def show_end(self) -> None:
         """Tell the user how things stand after the last evaluation."""
@@ -113,8 +125,8 @@ class Run:
 
     def _show(self, running: list[Trial], final: Recommendation | None) -> None:
         if self.show_standing is not None:
-            history = self._history()
-            rate = self.thinking.overhead_rate(history)
+            self.shown = time.monotonic()
+            history, rate = self._history(), self.journal.tally.rate(self.thinking.definition.settings)
             done = self.begun - len(running)
             self.show_standing(Standing(history, tuple(running), self.budget, self.evaluations, done, rate, final))
 
@@ -124,10 +136,30 @@ class Run:
         return self.journal.history(self.thinking.definition.method.chooses_fidelity)
 
     def _decide(self, last: bool, alone: bool) -> Decision:
-        history = self._history()
-        situation = self.thinking.situation(history, self.budget)
-        if situation.remaining is not None and situation.remaining <= 0.0:
-            return self._spent(history)
+        tally = self.journal.tally
+        remaining = self.thinking.remaining(tally, self.budget)
+        if remaining is not None and remaining <= 0.0:
+            return self._spent(tally)
+        self.reached = self._at_target(tally)
+        if self.reached is not None:
+            return f"target reached by trial {self.reached.number}"
+        level = self.thinking.level(tally, scarce=self.evaluations is not None)
+        if level == QUICK:
+            # How to end takes a model.
+            quick = None if last or self._near_the_end(tally, remaining) else self.thinking.quickly(tally)
+            if quick is not None:
+                return quick
+            level = LIGHT
+        with one_blas_thread():
+            return self._decide_by_beliefs(self.thinking.situation(self._history(), tally, self.budget, level), last, alone)
+
+    def _near_the_end(self, tally: Tally, remaining: float | None) -> bool:
+        """Whether after one more evaluation there may not be enough left for a confirmation and the thought it takes."""
+        thought = tally.rate(self.thinking.definition.settings) * tally.seconds(LIGHT)
+        return remaining is not None and remaining < 3.0 * (tally.full_cost + thought)
+
+    def _decide_by_beliefs(self, situation: Situation, last: bool, alone: bool) -> Decision:
+        history = situation.history
         beliefs = self.thinking.believe(situation)
         if beliefs is None:
             try:
@@ -135,9 +167,6 @@ class Run:
             except SpaceExhausted:
                 return EXHAUSTED if alone else None
         end = _End.of(situation, beliefs)
-        self.reached = self._at_target(history)
-        if self.reached is not None:
-            return f"target reached by trial {self.reached.number}"
         if self._promises_target(end.best, situation) and end.confirmable:
             return end.confirmation() if alone else None
         if self._regret_is_small(history, situation):
@@ -164,9 +193,9 @@ class Run:
             return reason
         return self._finish(end, alone, reason)
 
-    def _spent(self, history: History) -> str:
+    def _spent(self, tally: Tally) -> str:
         """That the budget is spent; and how much of it trials hold of which nothing was heard."""
-        held = [t for t in history.trials if t.state == PENDING and t.proposal.predicted_cost]
+        held = [t for _, t in sorted(tally.pending.items()) if t.proposal.predicted_cost]
         if not held:
             return SPENT
         amount = sum(t.proposal.predicted_cost or 0.0 for t in held)
@@ -182,14 +211,10 @@ class Run:
         self.ending = reason
         return end.confirmation()
 
-    def _at_target(self, history: History) -> Trial | None:
+    def _at_target(self, tally: Tally) -> Trial | None:
         """The trial at full fidelity with the lowest value, if that is at or below the target."""
-        full = history.space.fidelity_value(0.0)
-        values = [(t.value, t) for t in history.trials if t.state == COMPLETE and t.fidelity == full and t.value is not None]
-        if self.rules.target is None or not values:
-            return None
-        value, trial = min(values, key=lambda pair: pair[0])
-        return trial if value <= self.rules.target else None
+        lowest, target = tally.lowest, self.rules.target
+        return lowest if target is not None and lowest is not None and (lowest.value or 0.0) <= target else None
 
     def _promises_target(self, best: Recommendation, situation: Situation) -> bool:
         return self.rules.target is not None and _designed(situation) and best.mean <= self.rules.target
@@ -212,6 +237,7 @@ class _End:
     cost: float
     confirmable: bool
     beliefs: Beliefs
+    effort: str
 
     @classmethod
     def of(cls, situation: Situation, beliefs: Beliefs) -> _End:
@@ -221,8 +247,11 @@ class _End:
         full = beliefs.surrogate.at_full_fidelity(x)
         evaluated = bool((np.abs(history.points - full).max(axis=1) < 1e-9).any())
         point = np.append(x[0], 0.0)
-        return cls(best, point, float(beliefs.cost(full)[0]), situation.settings.confirm and not evaluated, beliefs)
+        confirmable = situation.settings.confirm and not evaluated
+        return cls(best, point, float(beliefs.cost(full)[0]), confirmable, beliefs, situation.effort)
 
     def confirmation(self) -> tuple[Array, Proposal]:
         carried = self.beliefs.surrogate.carried
-        return self.point, Proposal("confirmation", predicted_cost=self.cost, recommendation=self.best, carried=carried)
+        return self.point, Proposal(
+            "confirmation", predicted_cost=self.cost, recommendation=self.best, carried=carried, effort=self.effort
+        )

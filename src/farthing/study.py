@@ -30,7 +30,8 @@ from farthing.errors import (
 from farthing.evaluation import Clock, checked, nonnegative_number
 from farthing.journal import BEAT, Journal
 from farthing.loop import BY_KEYBOARD, Loop
-from farthing.method.propose import propose
+from farthing.method.effort import LIGHT
+from farthing.method.quick import QUICK
 from farthing.methods import PES, Method, method_of
 from farthing.numerics.kernels import family
 from farthing.owners import Heart
@@ -150,12 +151,12 @@ class Study:
     @property
     def remaining(self) -> float | None:
         """What is left of the budget: less costs, less overhead at its price, less what pending trials will cost."""
-        return self._thinking.situation(self.history, self.budget).remaining
+        return self._thinking.remaining(self._journal.tally, self.budget)
 
     @property
     def overhead_rate(self) -> float:
         """Cost of a second of thinking."""
-        return self._thinking.overhead_rate(self.history)
+        return self._journal.tally.rate(self.settings)
 
     def recommend(self) -> Recommendation:
         """The best parameters by all that is known now."""
@@ -173,8 +174,12 @@ class Study:
         """The next evaluation to make; its kwargs are for the objective. Several may be pending at once."""
 
         def decide() -> Decision:
-            situation = self._thinking.situation(self.history, self.budget)
-            return propose(situation, self._thinking.believe(situation))
+            thinking, tally = self._thinking, self._journal.tally
+            level = thinking.level(tally, scarce=True)
+            quick = thinking.quickly(tally) if level == QUICK else None
+            if quick is not None:
+                return quick
+            return thinking.propose(thinking.situation(self.history, tally, self.budget, LIGHT if level == QUICK else level))
 
         trial = begin_trial(self._journal, self._thinking, decide, None)
         assert isinstance(trial, Trial)  # no limit was set
@@ -313,10 +318,10 @@ class Study:
     def _unfinished(self, trial: Trial | int) -> Trial:
         """The trial as the store has it, if it may still be told."""
         number = as_whole(trial.number if isinstance(trial, Trial) else trial)
-        trials = self.trials
-        if number is None or not 0 <= number < len(trials):
-            raise TrialError(f"there is no trial {trial!r} in this study, which has {len(trials)}; tell a trial that ask() gave")
-        known = trials[number]
+        count = len(self._journal)
+        if number is None or not 0 <= number < count:
+            raise TrialError(f"there is no trial {trial!r} in this study, which has {count}; tell a trial that ask() gave")
+        known = self._journal.trial(number)
         if isinstance(trial, Trial) and (trial.params, trial.fidelity) != (known.params, known.fidelity):
             raise TrialError(
                 f"trial {number} of this study is at {known.kwargs}, not at {trial.kwargs}; tell a trial to the study it came from"

@@ -7,15 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from farthing.axes import Array
 from farthing.definition import Definition
 from farthing.errors import NothingToReport
 from farthing.evaluation import Clock
-from farthing.method.propose import Beliefs, Situation, believe
+from farthing.method.effort import LIGHT, Tally, affordable, next_level
+from farthing.method.propose import Beliefs, Situation, believe, propose
+from farthing.method.quick import QUICK, quick_point
 from farthing.method.recommend import expected_regret, recommend, recommendation_of
 from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.threads import one_blas_thread
-from farthing.trials import PENDING, History, Recommendation, Trial
+from farthing.trials import History, Proposal, Recommendation, Trial
 
 
 class Thinking:
@@ -26,20 +31,19 @@ class Thinking:
         self._clock = clock
         self._seconds = 0.0
         self._entered: float | None = None
-        self._beliefs: Beliefs | None = None
+        self._beliefs: dict[str, Beliefs] = {}
 
     # Time -------------------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def metered(self) -> Iterator[None]:
-        """Counts the seconds inside as overhead of the next trial, with one BLAS thread. May be nested."""
+        """Counts the seconds inside as overhead of the next trial. May be nested."""
         if self._entered is not None:
             yield
             return
         self._entered = self._clock()
         try:
-            with one_blas_thread():
-                yield
+            yield
         finally:
             self._stop()
 
@@ -69,20 +73,26 @@ class Thinking:
 
     # Beliefs ----------------------------------------------------------------------------------------------------------------
 
-    def situation(self, history: History, budget: float | None) -> Situation:
-        """All that the next proposal depends on."""
-        definition, rate = self.definition, self.overhead_rate(history)
-        remaining = None
-        if budget is not None:
-            pending = sum(t.proposal.predicted_cost or 0.0 for t in history.trials if t.state == PENDING)
-            remaining = budget - history.spent - rate * history.overhead_seconds - pending
-        return Situation(history, definition.method, definition.settings, definition.seed, remaining, rate)
+    def situation(self, history: History, tally: Tally, budget: float | None, level: str) -> Situation:
+        """All that the next proposal depends on, to be thought about at that level."""
+        definition, rate = self.definition, tally.rate(self.definition.settings)
+        remaining = self.remaining(tally, budget)
+        return Situation(history, definition.method, definition.settings, definition.seed, remaining, rate).at(level)
+
+    def remaining(self, tally: Tally, budget: float | None) -> float | None:
+        """What is left of the budget: less costs, less overhead at its price, less what pending trials will cost."""
+        if budget is None:
+            return None
+        pending = sum(t.proposal.predicted_cost or 0.0 for t in tally.pending.values())
+        return budget - tally.spent - tally.rate(self.definition.settings) * tally.thinking - pending
 
     def overhead_rate(self, history: History) -> float:
-        """Cost of a second of thinking: 1 where costs are seconds of wall time, as stated otherwise, 0 until it is stated."""
-        if self.definition.settings.overhead_price is not None:
-            return self.definition.settings.overhead_price
-        return 0.0 if any(t.stated_cost and t.proposal.kind != "added" for t in history.trials) else 1.0
+        """Cost of a second of thinking."""
+        return Tally.of(history.space, history.trials).rate(self.definition.settings)
+
+    def level(self, tally: Tally, scarce: bool) -> str:
+        """At which level the next proposal may be thought about; scarce: evaluations are, and not time."""
+        return next_level(tally, self.definition.settings, self.definition.method, scarce)
 
     def warn_of_unpriced_overhead(self, done: Trial) -> None:
         """Say so where a stated cost makes the price of overhead unknown."""
@@ -94,33 +104,55 @@ class Thinking:
                 stacklevel=3,
             )
 
+    def quickly(self, tally: Tally) -> tuple[Array, Proposal] | None:
+        """The next evaluation without a model, at full fidelity; None where that finds nothing new."""
+        definition, number = self.definition, tally.trials
+        x = quick_point(tally.search, tally.taken, definition.method, definition.settings, definition.seed, number)
+        if x is None:
+            return None
+        kind = "initial" if number < definition.settings.initial else "acquisition"
+        return np.append(x, 0.0), Proposal(kind, predicted_cost=tally.full_cost or None, effort=QUICK)
+
     def believe(self, situation: Situation) -> Beliefs | None:
         """What is believed now; None before the first observation."""
         if not len(situation.history):
             return None
-        self._beliefs = believe(situation, self._beliefs)
-        return self._beliefs
+        with one_blas_thread():
+            beliefs = believe(situation, self._beliefs.get(situation.effort))
+        self._beliefs[situation.effort] = beliefs
+        return beliefs
+
+    def propose(self, situation: Situation) -> tuple[Array, Proposal] | None:
+        """The next evaluation by all that is believed; None where nothing costs so little as the limit allows."""
+        with one_blas_thread():
+            return propose(situation, self.believe(situation))
 
     def recommend(self, history: History) -> Recommendation:
         """The best parameters by all that is known now."""
-        beliefs = self._known(history)
-        return recommend(history, beliefs.surrogate, beliefs.minima)
+        with one_blas_thread():
+            beliefs = self._known(history)
+            return recommend(history, beliefs.surrogate, beliefs.minima)
 
     def at(self, history: History, params: dict[str, Any]) -> Recommendation:
         """These parameters, with what is expected there."""
-        return recommendation_of(history, self._known(history).surrogate, history.space.unit_points([params])[0])
+        with one_blas_thread():
+            return recommendation_of(history, self._known(history).surrogate, history.space.unit_points([params])[0])
 
     def regret(self, history: History) -> float:
         """How much lower than at the recommendation the minimum is expected to be."""
-        beliefs = self._known(history)
-        settings = self.definition.settings
-        rng = stream(self.definition.seed, "regret", len(history))
-        support = draw_support("wlh", beliefs.surrogate, beliefs.minima, beliefs.feasibility, settings.support_points, rng)
-        best = recommend(history, beliefs.surrogate, beliefs.minima)
-        return expected_regret(beliefs.surrogate, history.space.unit_points([best.params])[0], support, rng)
+        with one_blas_thread():
+            beliefs = self._known(history)
+            settings = self.definition.settings
+            rng = stream(self.definition.seed, "regret", len(history))
+            support = draw_support("wlh", beliefs.surrogate, beliefs.minima, beliefs.feasibility, settings.support_points, rng)
+            best = recommend(history, beliefs.surrogate, beliefs.minima)
+            return expected_regret(beliefs.surrogate, history.space.unit_points([best.params])[0], support, rng)
 
     def _known(self, history: History) -> Beliefs:
-        beliefs = self.believe(self.situation(history, None))
+        """Beliefs at the level that can be afforded, or at the lightest that has any."""
+        tally = Tally.of(history.space, history.trials)
+        level = affordable(tally, self.definition.settings, scarce=True)
+        beliefs = self.believe(self.situation(history, tally, None, LIGHT if level == QUICK else level))
         if beliefs is None:
             raise NothingToReport("nothing was evaluated yet; tell() or add() at least one result first")
         return beliefs

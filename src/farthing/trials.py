@@ -60,6 +60,7 @@ class Proposal:
     """Why a trial was made. `kind`: initial, acquisition, confirmation or added. What was not computed is None.
 
     information_share, price_share: its information gain and its price (overhead included), as shares of those at full fidelity.
+    effort: the level at which it was thought of (method/effort.py).
     """
 
     kind: str
@@ -72,6 +73,7 @@ class Proposal:
     price_share: float | None = None
     recommendation: Recommendation | None = None
     carried: Carried | None = None
+    effort: str | None = None
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Proposal:
@@ -197,16 +199,47 @@ class History:
         known = np.array([t.cost is not None for t in self._complete], dtype=bool)
         return self.points[known], np.array([t.cost for t in self._complete if t.cost is not None], dtype=float)
 
-    @cached_property
-    def overheads(self) -> tuple[Array, Array]:
-        """The step (number of earlier trials) and the seconds of overhead of every proposal; the initial design took no thought."""
-        asked = [t for t in self.trials if t.proposal.kind == "acquisition"]
+    def overheads(self, effort: str) -> tuple[Array, Array]:
+        """The step (number of earlier trials) and the seconds of overhead of every proposal that was thought of at that level.
+
+        The initial design took no thought; old records, which do not tell their level, count for each.
+        """
+        asked = [t for t in self.trials if t.proposal.kind == "acquisition" and t.proposal.effort in (None, effort)]
         return np.array([t.number for t in asked], dtype=float), np.array([t.overhead for t in asked], dtype=float)
 
     @property
     def carried(self) -> Carried | None:
         """The hyperparameter draws of the latest trial that has any."""
         return next((t.proposal.carried for t in reversed(self.trials) if t.proposal.carried is not None), None)
+
+    def carried_at(self, effort: str) -> Carried | None:
+        """Those of the latest trial thought of at that level, so that each level goes on with its own; else of the latest."""
+        own = (t.proposal.carried for t in reversed(self.trials) if t.proposal.effort == effort)
+        return next((carried for carried in own if carried is not None), self.carried)
+
+    def thinned(self, most: int) -> History:
+        """Every second trial, or every fourth and so on, so that at most so many are left; the same ones while few are added."""
+        return self if len(self.trials) <= most else replace(self, trials=self.trials[:: thinning(len(self.trials), most)])
+
+    def representative(self, most: int) -> History:
+        """At most so many observations: an eighth the lowest, an eighth the latest, the rest as far apart as can be.
+
+        Searches crowd their observations; a surrogate that saw the crowd alone would know little of the rest of the space.
+        """
+        if len(self) <= most:
+            return self
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[np.argsort(self.values, kind="stable")[: most // 8]] = True
+        chosen[len(self) - most // 8 :] = True
+        points = self.points
+        distance = np.full(len(self), np.inf)
+        for taken in points[chosen]:
+            np.minimum(distance, ((points - taken) ** 2).sum(axis=1), out=distance)
+        while chosen.sum() < most:
+            farthest = int(np.argmax(np.where(chosen, -1.0, distance)))
+            chosen[farthest] = True
+            np.minimum(distance, ((points - points[farthest]) ** 2).sum(axis=1), out=distance)
+        return replace(self, trials=tuple(t for t, kept in zip(self._complete, chosen, strict=True) if kept))
 
     @property
     def confirmed(self) -> bool:
@@ -222,3 +255,11 @@ class History:
     @cached_property
     def overhead_seconds(self) -> float:
         return float(sum(t.overhead for t in self.trials))
+
+
+def thinning(trials: int, most: int) -> int:
+    """The power of two by which so many trials are thinned to at most `most`."""
+    stride = 1
+    while (trials + stride - 1) // stride > most:
+        stride *= 2
+    return stride

@@ -135,7 +135,7 @@ def test_moves_are_rare_as_observations_grow():
 def test_between_moves_draws_are_weighted_by_how_well_they_foresaw_what_came():
     """Bayes: the weight of a draw is p(later values | earlier ones), the ratio of two evidences, each computed from scratch."""
     points, values = growing_study(30)
-    seen, settings = 24, ft.Settings(growth=10.0)
+    seen, settings = 24, ft.Settings(growth=10.0, draws=6)
     standardization = Standardization.of(values[:seen])
     evidence = {n: Posterior.of(history_of(points[:n], values[:n]), standardization, settings).evidence for n in (seen, 30)}
     mode = np.array([0.5, np.log(0.6), np.log(1.2), np.log(1e-4)])

@@ -2,6 +2,8 @@
 
 Candidates are minimizer draws and local minima at several fidelities, the same with small and large displacements, and a Sobol
 sample. All are scored in one batch; local searches with gradients begin from the best few of every kind.
+
+Where there is little time, the sample is small and random, because a Sobol sequence takes a slow import.
 """
 
 from __future__ import annotations
@@ -38,8 +40,10 @@ class Acquisition:
     with_gradient: Callable[[Array], tuple[Array, Array]]
 
 
-def candidates(surrogate: Surrogate, informed: Array, domain: Domain, sample: int, rng: np.random.Generator) -> Array:
-    """Candidate points: informed places (p, d) and displaced ones at several fidelities, and `sample` quasi-random ones.
+def candidates(
+    surrogate: Surrogate, informed: Array, domain: Domain, sample: int, rng: np.random.Generator, quasi: bool = True
+) -> Array:
+    """Candidate points: informed places (p, d) and displaced ones at several fidelities, and `sample` (quasi-)random ones.
 
     (m, d + 1) where the fidelity is to be chosen, (m, d) where it is not.
     """
@@ -54,10 +58,15 @@ def candidates(surrogate: Surrogate, informed: Array, domain: Domain, sample: in
                 _exchanged(domain, len(part), rng), rng.random((len(part), d - numbers)), informed[:, numbers:]
             )
     if not domain.with_fidelity:
-        return np.concatenate([domain.snap(np.concatenate([informed, *moved])), domain.scatter(sobol(d, sample, rng))])
+        return np.concatenate([domain.snap(np.concatenate([informed, *moved])), domain.scatter(_spread(d, sample, rng, quasi))])
     at_levels = [np.column_stack([informed, np.full(len(informed), level)]) for level in LEVELS]
     at_random = np.column_stack([np.concatenate(moved), rng.random(len(informed) * len(moved))])
-    return np.concatenate([domain.snap(np.concatenate([*at_levels, at_random])), domain.scatter(sobol(d + 1, sample, rng))])
+    anywhere = domain.scatter(_spread(d + 1, sample, rng, quasi))
+    return np.concatenate([domain.snap(np.concatenate([*at_levels, at_random])), anywhere])
+
+
+def _spread(axes: int, count: int, rng: np.random.Generator, quasi: bool) -> Array:
+    return sobol(axes, count, rng) if quasi else rng.random((count, axes))
 
 
 def _exchanged(domain: Domain, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:

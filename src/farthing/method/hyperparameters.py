@@ -21,11 +21,15 @@ from farthing.settings import Settings
 from farthing.trials import History
 
 LOG_VARIANCE = (0.0, 1.0)
-LOG_LENGTHSCALE = (np.log(0.5), 1.0)
+LOG_LENGTHSCALE = (np.log(0.35), 1.0)
 LOG_CHOICE_LENGTHSCALE = (np.log(1.0), 1.0)
 LOG_FIDELITY_LENGTHSCALE = (np.log(1.0), 1.25)
 LOG_NOISE = (np.log(1e-5), 3.0)
-"""Normal priors (mean, sd), natural logs. The noise may be anything from rounding to a tenth of the spread."""
+"""Normal priors (mean, sd), natural logs. The noise may be anything from rounding to a tenth of the spread.
+
+Lengthscales of numbers are those of one axis; of d axes each is taken to be the square root of d times as long, since distances
+grow like that, and a function that varied as fast along each of many axes could not be learned at all (Hvarfner et al. 2024).
+"""
 
 MEAN_VARIANCE = 1.0
 """Variance of the constant mean, in standardized units. The mean is integrated out, so a biased sample does not fix it."""
@@ -51,7 +55,8 @@ class Posterior:
     @classmethod
     def of(cls, history: History, standardization: Standardization, settings: Settings) -> Posterior:
         space = history.space
-        lengthscales = [LOG_LENGTHSCALE] * space.numbers + [LOG_CHOICE_LENGTHSCALE] * (len(space.axes) - space.numbers)
+        number = LOG_LENGTHSCALE[0] + 0.5 * np.log(len(space.axes)), LOG_LENGTHSCALE[1]
+        lengthscales = [number] * space.numbers + [LOG_CHOICE_LENGTHSCALE] * (len(space.axes) - space.numbers)
         if history.with_fidelity:
             lengthscales.append(LOG_FIDELITY_LENGTHSCALE)
         entries = [LOG_VARIANCE, *lengthscales, LOG_NOISE]
@@ -145,12 +150,13 @@ def first_draws(posterior: Posterior, settings: Settings, rng: np.random.Generat
 
 
 def move_draws(posterior: Posterior, draws: Array, weights: Array, settings: Settings, rng: np.random.Generator) -> Array:
-    """Resample the draws (K, P) by their weights, systematically, and move each along its chain.
+    """Resample the draws (K, P) by their weights, systematically, to as many as are wanted, and move each along its chain.
 
     A draw that new data, or a new scale of the values, have left far outside the posterior would take long to find back:
     it starts anew from the Laplace approximation.
     """
-    picks = np.searchsorted(np.cumsum(weights), (np.arange(len(draws)) + rng.random()) / len(draws))
+    count = 1 if settings.sampler == "map" else settings.draws
+    picks = np.searchsorted(np.cumsum(weights), (np.arange(count) + rng.random()) / count)
     draws = _within_reach(posterior, draws[np.minimum(picks, len(draws) - 1)])
     densities = posterior.log_density(draws)
     mode = most_probable(posterior, np.stack([draws[np.argmax(densities)], posterior.prior_mean]))

@@ -19,6 +19,9 @@ SCREENED = 128
 
 STARTS = 24
 
+FEW_STARTS, FEW_EVALUATIONS = 4, 10
+"""Of the one descent that is made where there is no time for more."""
+
 ON_THE_SAME_WAY = 0.03
 """Searches that have come closer than this on every axis after a dozen steps are one."""
 
@@ -38,8 +41,13 @@ class LocalMinima:
     evaluated: Array
 
 
-def find_local_minima(surrogate: Surrogate, feasibility: Feasibility | None, rng: np.random.Generator) -> LocalMinima:
-    """Descend the mixture's mean from the best places evaluated (at any fidelity) and the best of a random sample, in one batch."""
+def find_local_minima(
+    surrogate: Surrogate, feasibility: Feasibility | None, rng: np.random.Generator, thorough: bool = True
+) -> LocalMinima:
+    """Descend the mixture's mean from the best places evaluated (at any fidelity) and the best of a random sample, in one batch.
+
+    Thoroughly: from many of them, then on from those that are apart and from what differs from the best by one choice.
+    """
     d = surrogate.dimensions
     domain = Domain(surrogate.space, with_fidelity=False)
 
@@ -57,14 +65,17 @@ def find_local_minima(surrogate: Surrogate, feasibility: Feasibility | None, rng
     mean = surrogate.weights @ surrogate.process.mean_at(at_full)
     if feasibility is not None:
         mean -= feasibility.log_chance(at_full)[0]
-    evaluated = evaluated[np.argsort(mean[: len(evaluated)], kind="stable")[: STARTS // 2]]
-    random = random[np.argsort(mean[-SCREENED:], kind="stable")[: STARTS - len(evaluated)]]
+    most = STARTS if thorough else FEW_STARTS
+    evaluated = evaluated[np.argsort(mean[: len(evaluated)], kind="stable")[: most // 2]]
+    random = random[np.argsort(mean[-SCREENED:], kind="stable")[: most - len(evaluated)]]
+    starts = np.concatenate([evaluated, random])
 
     # Choices are not exchanged: every combination of them has minima of its own, and may have the lowest.
-    rough, values = domain.minimize(raised, np.concatenate([evaluated, random]), evaluations=12, exchange=False)
-    rough = rough[distinct(rough, values, ON_THE_SAME_WAY)]
-    rough = np.concatenate([rough, surrogate.space.exchanged(rough[0])[:EXCHANGES]])
-    points, values = domain.minimize(raised, rough, evaluations=40, exchange=False)
+    if thorough:
+        rough, values = domain.minimize(raised, starts, evaluations=12, exchange=False)
+        rough = rough[distinct(rough, values, ON_THE_SAME_WAY)]
+        starts = np.concatenate([rough, surrogate.space.exchanged(rough[0])[:EXCHANGES]])
+    points, values = domain.minimize(raised, starts, evaluations=40 if thorough else FEW_EVALUATIONS, exchange=not thorough)
     kept = distinct(points, values, SAME)
     mean = values[kept] if feasibility is None else surrogate.mean_and_gradient(points[kept])[0]
     return LocalMinima(points[kept], mean, evaluated[:3])

@@ -26,6 +26,9 @@ LOWER, UPPER = np.log([1e-6, 1e-12, 0.2, 1e-6]), np.log([1e4, 1e3, 5.0, 1e4])
 LONGEST = 5000
 """No horizon is longer than this many steps."""
 
+SCHEDULE = 1.5
+"""The rule is fitted anew whenever so many times as many overheads are recorded, a few times in a study."""
+
 
 @dataclass(frozen=True)
 class Overhead:
@@ -39,10 +42,10 @@ class Overhead:
         return self.theta[0] + self.theta[1] * np.asarray(steps, dtype=float) ** self.theta[2]
 
 
-def scheduled_overhead(history: History, growth: float, previous: Overhead | None = None) -> Overhead:
-    """The rule for a history, fitted anew whenever `growth` times as many overheads are recorded; `previous` only saves work."""
-    steps, seconds = history.overheads
-    scheduled = last_scheduled(len(steps), growth)
+def scheduled_overhead(history: History, effort: str, previous: Overhead | None = None) -> Overhead:
+    """The rule for steps at one level of effort, fitted to as many of them as the schedule says; `previous` only saves work."""
+    steps, seconds = history.overheads(effort)
+    scheduled = last_scheduled(len(steps), SCHEDULE)
     if previous is not None and previous.fitted == scheduled:
         return previous
     return fit_overhead(steps[:scheduled], seconds[:scheduled])

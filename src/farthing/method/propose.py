@@ -8,39 +8,47 @@ from typing import Any
 
 import numpy as np
 
-from farthing.errors import SpaceExhausted
 from farthing.method import improvement
 from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize, sobol
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.domain import Domain
+from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
 from farthing.method.feasibility import Feasibility, fit_feasibility
 from farthing.method.local_minima import LocalMinima, find_local_minima
 from farthing.method.minimizers import choose_rivals, condition_on_minimizers, draw_minimizers
 from farthing.method.overhead import Overhead, Price, scheduled_overhead
+from farthing.method.path_minimizers import follow_paths
 from farthing.method.predictive_entropy import InformationGain
 from farthing.method.recommend import recommend
 from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.method.surrogate import Surrogate, fit_surrogate
+from farthing.method.taken import Taken
 from farthing.methods import EI, LCB, PES, PI, Method, Random
 from farthing.numerics.kernels import Array
 from farthing.settings import Settings
-from farthing.trials import History, Proposal
+from farthing.trials import History, Proposal, thinning
 
 INITIAL_SHARE = 1.0 / 3.0
 """The initial design ends early when it has taken this share of the budget."""
 
-SAMPLE = 128
-"""Quasi-random candidates for the next evaluation."""
+SAMPLE = {NORMAL: 128, LIGHT: 64}
+"""Candidates for the next evaluation that are anywhere."""
+
+CLIMBS = {NORMAL: 25, LIGHT: 12}
+"""Evaluations of the acquisition's gradient in each local search."""
+
+COSTS = {NORMAL: 256, LIGHT: 64}
+"""Trials from which costs are learned at the most."""
+
+TOLERANCE = 0.01
+"""Differences that do not count while all of the budget is left, in standard deviations of the values."""
 
 NEGLIGIBLE = 1e-12
 """Information, in nats, that is as good as none; keeps its logarithm finite."""
 
 NOISELESS = 1e-4
 """Where the noise is not stated, an inferred variance below this share of that of the values is taken for none."""
-
-ENUMERATED = 20_000
-"""A domain of at most so many decisions is searched whole for one that is left."""
 
 SPARES = 64
 """Further points of the design, for those that would repeat one before."""
@@ -50,12 +58,14 @@ SPARES = 64
 class Beliefs:
     """What is believed at one history: of the objective, where its minima may be, and what evaluations and thinking cost.
 
-    Kept in memory to save work; a process without it comes to the same beliefs.
+    thinning: one in so many trials is what the cost was learned from. Kept in memory to save work; a process without it comes to
+    the same beliefs.
     """
 
     surrogate: Surrogate
     minima: LocalMinima
     cost: CostModel
+    thinning: int
     overhead: Overhead
     feasibility: Feasibility | None
 
@@ -64,7 +74,8 @@ class Beliefs:
 class Situation:
     """All that a proposal depends on.
 
-    remaining: budget left, in units of cost; overhead_rate: cost of a second of thinking; limit: the most an evaluation may cost.
+    remaining: budget left, in units of cost; overhead_rate: cost of a second of thinking; limit: the most an evaluation may cost;
+    effort: at which level to think, with settings and a method to match.
     """
 
     history: History
@@ -74,23 +85,55 @@ class Situation:
     remaining: float | None
     overhead_rate: float
     limit: float | None = None
+    effort: str = NORMAL
 
     @property
     def number(self) -> int:
         return len(self.history.trials)
 
+    @property
+    def budget_left(self) -> float:
+        """The share of the budget that is left; 1 where there is none."""
+        if self.remaining is None:
+            return 1.0
+        left, spent = max(self.remaining, 0.0), self.history.spent + self.overhead_rate * self.history.overhead_seconds
+        return left / (left + spent) if left > 0.0 else 0.0
+
+    def at(self, level: str) -> Situation:
+        """The same, to be thought about at that level."""
+        settings, method = at_level(level, self.settings, self.method, self.history.with_fidelity)
+        return replace(self, settings=settings, method=method, effort=level)
+
 
 def believe(situation: Situation, previous: Beliefs | None = None) -> Beliefs:
-    """Surrogate, local minima and cost for a history with at least one observation; `previous` saves work, and changes nothing."""
-    history, settings = situation.history, situation.settings
-    surrogate = fit_surrogate(history, settings, situation.seed, previous.surrogate if previous else None)
-    cost = fit_cost(history, settings.growth, previous.cost if previous else None)
-    overhead = scheduled_overhead(history, settings.growth, previous.overhead if previous else None)
+    """Surrogate, local minima and cost for a history with at least one observation.
+
+    `previous`, beliefs at the same level of effort, saves work and changes nothing.
+    """
+    history, settings, effort = situation.history, situation.settings, situation.effort
+    most = None if effort == NORMAL else LIGHT_KNOWN
+    surrogate = fit_surrogate(history, settings, situation.seed, previous.surrogate if previous else None, effort, most)
+    stride = thinning(len(history.trials), COSTS[effort])
+    if effort == NORMAL or history.with_fidelity:
+        same = previous is not None and previous.thinning == stride
+        cost = fit_cost(history.thinned(COSTS[effort]), settings.growth, previous.cost if previous and same else None)
+    else:
+        cost = _level_cost(history)
+    overhead = scheduled_overhead(history, situation.effort, previous.overhead if previous else None)
     if previous is not None and surrogate is previous.surrogate and len(history.failed) == _failures(previous):
-        return replace(previous, cost=cost, overhead=overhead)
+        return replace(previous, cost=cost, thinning=stride, overhead=overhead)
     feasibility = fit_feasibility(history)
-    minima = find_local_minima(surrogate, feasibility, stream(situation.seed, "recommendation", len(history)))
-    return Beliefs(surrogate, minima, cost, overhead, feasibility)
+    rng = stream(situation.seed, "recommendation", len(history))
+    minima = find_local_minima(surrogate, feasibility, rng, thorough=effort == NORMAL)
+    return Beliefs(surrogate, minima, cost, stride, overhead, feasibility)
+
+
+def _level_cost(history: History) -> CostModel:
+    """Every evaluation costs what is usual: enough to know where no price is chosen, and no work."""
+    _, costs = history.costs
+    level = fit_cost(replace(history, trials=()), 2.0)
+    usual = max(float(np.median(costs)), 1e-9) if len(costs) else 1.0
+    return replace(level, location=float(np.log(usual / level(np.full((1, len(history.groups)), 0.5))[0])))
 
 
 def _failures(beliefs: Beliefs) -> int:
@@ -102,24 +145,26 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
 
     `beliefs` is None before the first observation. A SpaceExhausted where every decision has been evaluated without noise.
     """
-    taken = Taken.of(situation, beliefs)
+    taken = Taken.of(situation.history, beliefs is not None and _noiseless(situation, beliefs.surrogate))
     initial = _initial_point(situation, beliefs, taken)
     if beliefs is None:
         assert initial is not None
-        return initial, Proposal("initial")
+        return initial, Proposal("initial", effort=situation.effort)
     surrogate = beliefs.surrogate
-    known = Proposal("initial", recommendation=recommend(situation.history, surrogate, beliefs.minima), carried=surrogate.carried)
+    best = recommend(situation.history, surrogate, beliefs.minima)
+    known = Proposal("initial", recommendation=best, carried=surrogate.carried, effort=situation.effort)
     if initial is not None:
         return _within_limit(situation, beliefs, initial, known)
     rng = stream(situation.seed, "proposal", situation.number)
     if isinstance(situation.method, Random):
         domain = Domain(surrogate.space, with_fidelity=False)
-        anywhere = _new(domain.scatter(rng.random((SPARES, surrogate.dimensions))), domain, taken)[0]
+        anywhere = taken.new(domain.scatter(rng.random((SPARES, surrogate.dimensions))), domain)[0]
         return _within_limit(situation, beliefs, np.append(anywhere, 0.0), replace(known, kind="acquisition"))
 
     thought = deliberate(situation, beliefs, rng)
-    points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts)
-    points = _new(points, thought.domain, taken)
+    climbs = CLIMBS[situation.effort]
+    points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
+    points = taken.new(points, thought.domain)
     if situation.limit is not None:
         points = points[thought.cost(points) <= situation.limit]
         if not len(points):
@@ -151,46 +196,11 @@ def _reasons(thought: Deliberation, chosen: Array) -> dict[str, Any]:
     return reasons
 
 
-@dataclass(frozen=True)
-class Taken:
-    """Decisions that are not to be made again: those pending, those that failed, and without noise those that were evaluated."""
-
-    points: set[bytes]
-
-    @classmethod
-    def of(cls, situation: Situation, beliefs: Beliefs | None) -> Taken:
-        history = situation.history
-        axes = history.points.shape[1]
-        points = [history.avoided]
-        if beliefs is not None and _noiseless(situation, beliefs.surrogate):
-            points.append(history.points)
-        return cls({_key(p) for p in np.concatenate(points).reshape(-1, axes)})
-
-    def __contains__(self, point: Array) -> bool:
-        return _key(point) in self.points
-
-
-def _key(point: Array) -> bytes:
-    """The same for points that differ by rounding alone; a full fidelity at the end does not matter."""
-    rounded: Array = np.round(point, 9) + 0.0
-    return rounded.tobytes().rstrip(b"\0")
-
-
 def _noiseless(situation: Situation, surrogate: Surrogate) -> bool:
     """Whether evaluating the same again would give the same: by what is stated, or else by the inferred noise."""
     if situation.settings.noise is not None:
         return situation.settings.noise == 0.0
     return not situation.history.noises.any() and float(np.exp(surrogate.weights @ np.log(surrogate.noise))) < NOISELESS
-
-
-def _new(points: Array, domain: Domain, taken: Taken) -> Array:
-    """Those of the decisions (m, D) that are not taken, in their order; where there are none, all that the domain has left."""
-    new = [point for point in points if point not in taken]
-    if not new and domain.count <= ENUMERATED:
-        new = [point for point in domain.every() if point not in taken]
-    if not new:
-        raise SpaceExhausted("every point of the space has been evaluated or is being evaluated; there is nothing left to ask for")
-    return np.stack(new)
 
 
 def _within_limit(situation: Situation, beliefs: Beliefs, point: Array, known: Proposal) -> tuple[Array, Proposal] | None:
@@ -227,12 +237,12 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
     gain, minimizers = None, np.empty((0, surrogate.dimensions))
     if isinstance(method, PES):
         support = draw_support(method.support, surrogate, minima, beliefs.feasibility, settings.support_points, rng)
-        minimizers = draw_minimizers(surrogate, support, settings.minimizers, rng)
+        minimizers = _draw_minimizers(surrogate, support, settings.minimizers, method, rng)
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         process = surrogate.pretending(history.avoided).process
         conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, method)
-        gain = InformationGain.of(surrogate, conditioned, settings.tolerance)
+        gain = InformationGain.of(surrogate, conditioned, _tolerance(situation, surrogate))
         acquisition = _information_rate(gain, price if method.priced else None)
     else:
         acquisition = _improvement(situation, beliefs)
@@ -242,11 +252,32 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
 
     domain = Domain(surrogate.space, method.chooses_fidelity and surrogate.with_fidelity)
     places = informed_places(minima, minimizers)
-    points = candidates(surrogate, places, domain, SAMPLE, rng)
+    points = candidates(surrogate, places, domain, SAMPLE[situation.effort], rng, quasi=situation.effort == NORMAL)
     if domain.with_fidelity or not surrogate.with_fidelity:
         return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided)
     at_full = _at_full_fidelity(acquisition, surrogate)
     return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity)
+
+
+def _tolerance(situation: Situation, surrogate: Surrogate) -> float:
+    """Differences that do not count, in the user's units.
+
+    Entropy has no scale: without noise the fifth digit of a known minimum is worth as much as another minimum. So there is a
+    tolerance; less and less of one, because what is left to be done at the end of a budget are those digits.
+    """
+    if situation.settings.tolerance is not None:
+        return situation.settings.tolerance
+    return TOLERANCE * situation.budget_left**2 * surrogate.standardization.scale
+
+
+def _draw_minimizers(surrogate: Surrogate, support: Array, count: int, method: PES, rng: np.random.Generator) -> Array:
+    """`count` draws of the minimizer for each hyperparameter draw, (K, count, d): some among the support points, some off them.
+
+    A finite space is its own support, and has no minimizers elsewhere.
+    """
+    followed = int(method.paths * count) if surrogate.space.count > len(support) else 0
+    drawn = draw_minimizers(surrogate, support, count - followed, rng)
+    return np.concatenate([drawn, follow_paths(surrogate, support, followed, rng)], axis=1) if followed else drawn
 
 
 def _if_it_succeeds(acquisition: Acquisition, feasibility: Feasibility) -> Acquisition:
@@ -262,10 +293,7 @@ def _if_it_succeeds(acquisition: Acquisition, feasibility: Feasibility) -> Acqui
 
 def _designing(situation: Situation) -> bool:
     """Whether the initial design goes on: too few trials yet, and not too much spent on it."""
-    history = situation.history
-    spent = history.spent + situation.overhead_rate * history.overhead_seconds
-    budget = None if situation.remaining is None else situation.remaining + spent
-    return situation.number < situation.settings.initial and (budget is None or spent < INITIAL_SHARE * budget)
+    return situation.number < situation.settings.initial and situation.budget_left > 1.0 - INITIAL_SHARE
 
 
 def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) -> Array | None:
@@ -280,7 +308,7 @@ def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) 
     chooses = situation.method.chooses_fidelity and history.with_fidelity
     if beliefs is not None and beliefs.surrogate.with_fidelity and number == situation.settings.initial - 1:
         best = np.append(beliefs.minima.evaluated[0], 0.0)
-        return None if best in taken else best
+        return best if len(taken.free(best[None])) else None
     levels = situation.settings.initial_fidelities if chooses else (0.0,)
     if chooses and history.space.fidelity is not None:
         levels = tuple(dict.fromkeys(history.space.fidelity.snap(np.array(levels)).tolist()))
@@ -289,9 +317,10 @@ def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) 
     domain = Domain(history.space, chooses)
     points = domain.scatter(np.column_stack([unit, np.full(len(unit), levels[level])]))
     if beliefs is None:  # there is nothing else to go by yet
-        points = _new(points, domain, taken)[:1]
+        points = taken.new(points, domain)[:1]
     points = points if chooses else np.column_stack([points, np.zeros(len(points))])
-    return next((p for p in points if p not in taken), None)
+    free = taken.free(points)
+    return np.asarray(free[0]) if len(free) else None
 
 
 def _information_rate(gain: InformationGain, price: Price | None) -> Acquisition:

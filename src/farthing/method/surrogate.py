@@ -2,7 +2,8 @@
 
 Draws are moved by a Markov chain only now and then. Between moves a new observation is appended to every process, in O(n^2),
 and the draws are weighted by how well they foresaw it; they are resampled and moved when their effective number has halved, or when
-the observations have grown by `Settings.growth`. The rule depends on recorded data alone.
+the observations have grown by `Settings.growth`. The rule depends on recorded data alone. With many observations fewer draws are
+made, and given a representative part of them (method/effort.py).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from farthing.method.effort import MANY, NORMAL, draws_for
 from farthing.method.hyperparameters import MEAN_VARIANCE, Posterior, first_draws, move_draws
 from farthing.method.standardization import Standardization
 from farthing.method.streams import stream
@@ -73,30 +75,43 @@ class Surrogate:
         return mean, self.weights @ (variances + (means - mean) ** 2)
 
 
-def fit_surrogate(history: History, settings: Settings, seed: int, previous: Surrogate | None = None) -> Surrogate:
-    """The surrogate for a history with at least one observation.
+def fit_surrogate(
+    history: History,
+    settings: Settings,
+    seed: int,
+    previous: Surrogate | None = None,
+    effort: str = NORMAL,
+    most: int | None = None,
+) -> Surrogate:
+    """The surrogate for a history with at least one observation, of at most so many of them; it goes on with draws of that effort.
 
-    `previous`, a surrogate of the same study, only saves work: with or without it the result is the same to the bit.
+    `previous`, a surrogate of the same study and effort, only saves work: with or without it the result is the same to the bit.
     """
-    carried = history.carried
+    carried = history.carried_at(effort)
     n = len(history)
+    known = history if most is None else history.representative(most)
     width = len(history.space.axes) + int(history.with_fidelity) + 2
     if carried is not None and (len(carried.draws[0]) != width or carried.observations > n):
         carried = None  # the fidelity became an axis after the draws were made
     if carried is not None:
-        surrogate = _extend(previous, carried, history, settings)
-        if surrogate.effective_draws >= 0.5 * len(surrogate.weights) and n < settings.growth * carried.observations:
+        # A part of the observations is another one at every step, and none of it is later than the rest.
+        whole = known is history
+        seen = carried.observations if whole else len(known)
+        surrogate = _extend(previous if whole else None, carried, known, settings, seen)
+        as_many = len(carried.draws) == _count(carried.observations, settings)
+        foresaw = surrogate.effective_draws >= 0.5 * len(surrogate.weights)
+        if as_many and foresaw and n < settings.growth * carried.observations:
             return surrogate
-    if previous is not None and previous.carried.observations == n and len(previous.process) == n:
+    if previous is not None and previous.carried.observations == n and len(previous.process) == len(known):
         return previous  # moved already, at this very history, by a recommendation
-    standardization = Standardization.of(history.values)
-    posterior = Posterior.of(history, standardization, settings)
-    rng = stream(seed, "hyperparameters", n)
-    if carried is None:
-        draws = first_draws(posterior, settings, rng)
+    standardization = Standardization.of(known.values)
+    posterior = Posterior.of(known.representative(MANY), standardization, settings)
+    rng, wanted = stream(seed, "hyperparameters", n), replace(settings, draws=_count(n, settings))
+    if carried is None or len(carried.draws) < wanted.draws:
+        draws = first_draws(posterior, wanted, rng)
     else:
         old = _rescaled(np.array(carried.draws), np.log(carried.scale) - np.log(standardization.scale))
-        draws = move_draws(posterior, old, surrogate.weights, settings, rng)
+        draws = move_draws(posterior, old, surrogate.weights, wanted, rng)
     moved = Carried(
         tuple(tuple(float(v) for v in draw) for draw in draws),
         n,
@@ -105,7 +120,11 @@ def fit_surrogate(history: History, settings: Settings, seed: int, previous: Sur
         standardization.knee,
         standardization.bend,
     )
-    return _extend(None, moved, history, settings)
+    return _extend(None, moved, known, settings, len(known))
+
+
+def _count(observations: int, settings: Settings) -> int:
+    return 1 if settings.sampler == "map" else draws_for(observations, settings)
 
 
 def _rescaled(draws: Array, log_ratio: float) -> Array:
@@ -115,8 +134,8 @@ def _rescaled(draws: Array, log_ratio: float) -> Array:
     return out
 
 
-def _extend(previous: Surrogate | None, carried: Carried, history: History, settings: Settings) -> Surrogate:
-    """The surrogate of these draws: conditioned at once on the observations they were made for, then on the later ones in turn."""
+def _extend(previous: Surrogate | None, carried: Carried, history: History, settings: Settings, seen: int) -> Surrogate:
+    """The surrogate of these draws: conditioned at once on the first `seen` observations, then on the later ones in turn."""
     if previous is not None and previous.carried == carried and len(previous.process) == len(history):
         return previous
     standardization = Standardization(carried.location, carried.scale, carried.knee, carried.bend)
@@ -128,14 +147,14 @@ def _extend(previous: Surrogate | None, carried: Carried, history: History, sett
         process = previous.process
     else:
         kernel = Kernel(family(settings.kernel), np.exp(draws[:, 0]), np.exp(draws[:, 1:-1])[:, history.groups], MEAN_VARIANCE)
-        first = slice(0, carried.observations)
+        first = slice(0, seen)
         process = condition(kernel, Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first])
     later = slice(len(process), None)
     if len(history.points[later]):
         process = process.append(Probes.values(history.points[later]), values[later], noise[:, None] + known[None, later])
     return Surrogate(
         process,
-        _weights(process, carried.observations),
+        _weights(process, seen),
         noise,
         values,
         standardization,

@@ -80,10 +80,14 @@ def _reciprocal(q: Array) -> Array:
 
 @dataclass(frozen=True)
 class Family:
-    """The shape of a kernel. `smoothness` is how many derivatives f itself has."""
+    """The shape of a kernel. `smoothness` is how many derivatives f itself has.
+
+    spectral_freedom: its spectrum is a t distribution with so many degrees of freedom; None: a Gaussian.
+    """
 
     name: str
     smoothness: int
+    spectral_freedom: float | None
     profile: Callable[[Array, int], list[Array]]
     """(u, order) -> [phi, phi', ..., phi^(order)], derivatives in u."""
 
@@ -91,9 +95,9 @@ class Family:
 FAMILIES = {
     family.name: family
     for family in (
-        Family("matern52", 2, _matern52),
-        Family("matern32", 1, _matern32),
-        Family("squared_exponential", 2, _squared_exponential),
+        Family("matern52", 2, 5.0, _matern52),
+        Family("matern32", 1, 3.0, _matern32),
+        Family("squared_exponential", 2, None, _squared_exponential),
     )
 }
 

@@ -1,0 +1,233 @@
+"""What changes of farthing's defaults do to regret: variants that differ by one thing, on tasks of the comparison with peers.
+
+    python -m benchmarks.defaults --out DIR [--data DIR] [--tasks ...] [--seeds 3] [--variants ...] [--wall 600]
+    python -m benchmarks.defaults --runs default=DIR "paths 0"=DIR ...
+
+The first makes the runs that are missing, DIR/VARIANT/TASK/farthing/SEED.jsonl, half a minute to some minutes each, and summarizes
+all. The second only summarizes runs made elsewhere, in folders of the same layout, TASK/farthing/SEED.jsonl; names that are no
+variant of this script are described in `DESK`.
+
+Each variant is compared, run by run, with the one from which it differs: the difference of the natural logarithm of regret,
+averaged over shares of the budget from 15% to 100%, evaluation cost and overhead together, regrets floored where there is nothing
+left to gain. Variants that are no settings are made by patching farthing during the run. Writes benchmarks/results/defaults.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import farthing as ft
+from benchmarks.peers import run, tasks
+from benchmarks.peers.farthing_peers import Farthing
+from benchmarks.peers.interface import PEERS
+from benchmarks.peers.problem import Task
+from benchmarks.peers.summary import SLACK
+from farthing.method import hyperparameters
+from farthing.method.predictive_entropy import InformationGain
+from farthing.methods import EnvPES
+
+RESULTS = Path(__file__).parent / "results" / "defaults.json"
+SHARES = np.linspace(0.15, 1.0, 18)
+MOST = 1e3
+"""A regret above this counts as this."""
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What differs from the default: the method's options, settings, or a patch that is in force during a run."""
+
+    what: str
+    method: EnvPES = field(default_factory=EnvPES)
+    settings: dict[str, Any] = field(default_factory=dict)
+    changed: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+    def peer(self, task: Task, seed: int) -> Farthing:
+        """farthing as the comparison with peers has it, but for what differs."""
+        kind = type("Variant", (Farthing,), {"method": self.method})
+        with patch.object(ft, "Settings", partial(ft.Settings, **self.settings)):
+            return kind(task, seed)
+
+
+def _tolerant(share: float) -> Callable[[], AbstractContextManager[Any]]:
+    """Differences below a share of the values' standard deviation count as noise."""
+    usual_of = InformationGain.of
+
+    def of(cls: type[InformationGain], surrogate: Any, conditioned: Any, tolerance: float) -> InformationGain:
+        return usual_of(surrogate, conditioned, max(tolerance, share * surrogate.standardization.scale))
+
+    return lambda: patch.object(InformationGain, "of", classmethod(of))
+
+
+VARIANTS = {
+    DEFAULT: Variant("lengthscales have a prior of median 1.0 and width 1.5; half of the minimizer draws follow sample paths"),
+    "former prior": Variant(
+        "the lengthscales' prior has median 0.5 and width 1.0",
+        changed=lambda: patch.object(hyperparameters, "LOG_LENGTHSCALE", (np.log(0.5), 1.0)),
+    ),
+    "paths 0": Variant("no minimizer draw follows a sample path", EnvPES(paths=0.0)),
+    "paths 1": Variant("all minimizer draws follow sample paths", EnvPES(paths=1.0)),
+    "tolerance": Variant(
+        "information that tells apart values closer than 1% of their standard deviation does not count", changed=_tolerant(0.01)
+    ),
+    "four minimizers": Variant("four minimizer draws for each hyperparameter draw, not two", settings={"minimizers": 4}),
+    "initial 6": Variant("six evaluations in the initial design, not ten", settings={"initial": 6}),
+}
+
+DESK = {
+    "former prior, paths 0": ("paths 0", "the lengthscales' prior has median 0.5 and width 1.0"),
+    "prior 2.0, paths 1": ("paths 1", "the lengthscales' prior has median 2.0 and width 1.5"),
+    "falling tolerance, paths 1": (
+        "paths 1",
+        "information that tells apart values closer than 1% of their sd, a share that falls with the budget, does not count",
+    ),
+    "four minimizers, paths 1": ("paths 1", "four minimizer draws for each hyperparameter draw, not two"),
+    "price without x, paths 1": ("paths 1", "what the cost owes to x is left out of the price"),
+    "cooled price, paths 1": ("paths 1", "what the cost owes to x counts less and less as the budget is spent, CArBO's rule"),
+    "design in three tiers, paths 1": (
+        "paths 1",
+        "an initial design of seven cheap places, the best two of them again at half fidelity, the best again at full",
+    ),
+    "cheap design, paths 1": ("paths 1", "the initial design at the cheapest fidelity, but for its last evaluation"),
+}
+"""Variants of which there are runs, but no code here: what they are compared with, and what differs."""
+
+DESK_NOTE = (
+    "Small samples, three seeds or fewer, made on a busy machine by patching one working tree while the defaults were chosen, "
+    "before the code that came of it: 'default' is that rule in the code of then. Each variant differs from its reference by "
+    "one change, with two exceptions. Runs with sample paths also had uniformly drawn support points on faces of the box, those "
+    "without had not. The LCBench runs of 'paths 1' with seeds 0 and 1, and those of 'cheap design', were made before the code "
+    "of the paths was rewritten, to the same rule but with 256 waves instead of 192."
+)
+"""What is to be known of runs given by --runs."""
+
+
+def make_runs(name: str, out: Path, names: list[str], seeds: int, data: Path | None, wall: float) -> None:
+    """The runs of a variant that are not there yet."""
+    variant = VARIANTS[name]
+    for seed, task_name in ((seed, task_name) for seed in range(seeds) for task_name in names):
+        path = out / task_name / "farthing" / f"{seed}.jsonl"
+        if run.is_complete(path):
+            continue
+        task = tasks.make_task(task_name, seed, data)
+        header = {
+            "peer": "farthing",
+            "variant": name,
+            "task": task_name,
+            "seed": seed,
+            "budget": task.budget,
+            "minimum": task.minimum,
+        }
+        header |= {"wall": wall, "python": platform.python_version(), "versions": PEERS["farthing"].versions()}
+        with variant.changed():
+            run.write(path, header, run.steps(task, variant.peer(task, seed), wall))
+        print(f"{name}: {task_name} {seed}", flush=True)
+
+
+def log_regret(path: Path) -> float:
+    """Mean natural log of regret over the shares of the budget; what was recommended first counts from the beginning."""
+    header, *records = (json.loads(line) for line in path.read_text().splitlines())
+    told = [record for record in records if "regret" in record]
+    clock = np.array([record["spent"] + record["thinking"] for record in told])
+    latest = np.searchsorted(clock, (SHARES + SLACK) * header["budget"], side="right") - 1
+    regrets = np.array([record["regret"] for record in told])[np.maximum(latest, 0)]
+    return float(np.log(np.clip(regrets, tasks.floor(header["task"]), MOST)).mean())
+
+
+def read(folder: Path) -> dict[tuple[str, int], float]:
+    """Task and seed of the complete runs in a folder, with their mean log regret; those that failed are left out."""
+    found = {}
+    for path in sorted(folder.glob("*/farthing/*.jsonl")):
+        if run.is_complete(path) and '"ended": "failed"' not in path.read_text():
+            found[path.parts[-3], int(path.stem)] = log_regret(path)
+    return found
+
+
+def compare(these: dict[tuple[str, int], float], those: dict[tuple[str, int], float]) -> dict[str, dict[str, Any]]:
+    """Differences to a reference in the runs that both have, by group of tasks; below 0 is better. A tie is half won."""
+    out = {}
+    for group in ("LCBench", "others"):
+        keys = [key for key in these if key in those and (key[0] in tasks.LCBENCH) == (group == "LCBench")]
+        if not keys:
+            continue
+        differences = np.array([these[key] - those[key] for key in keys])
+        count = len(keys)
+        out[group] = {
+            "runs": count,
+            "tasks": len({name for name, _ in keys}),
+            "seeds": len({seed for _, seed in keys}),
+            "difference": round(float(differences.mean()), 3),
+            "median": round(float(np.median(differences)), 3),
+            "error": round(float(differences.std(ddof=1) / np.sqrt(count)), 3) if count > 1 else None,
+            "won": round(float((differences < 0.0).mean() + 0.5 * (differences == 0.0).mean()), 3),
+        }
+    return out
+
+
+def summarize(folders: dict[str, Path], at_the_desk: bool) -> dict[str, Any]:
+    """Every variant against the one it differs from."""
+    runs = {name: read(folder) for name, folder in folders.items()}
+    rows = []
+    for name in runs:
+        against, what = DESK[name] if name in DESK else (DEFAULT, VARIANTS[name].what)
+        if name != DEFAULT and against in runs:
+            rows.append({"variant": name, "what": what, "against": against, "groups": compare(runs[name], runs[against])})
+    return {
+        "made": "at the desk" if at_the_desk else "by this script",
+        "note": DESK_NOTE if at_the_desk else "",
+        "shares": [round(float(share), 2) for share in SHARES],
+        "rows": [row for row in rows if row["groups"]],
+    }
+
+
+def _pair(text: str) -> tuple[str, Path]:
+    name, equals, folder = text.partition("=")
+    if not equals or name not in {*VARIANTS, *DESK}:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=DIR with one of the names {', '.join((*VARIANTS, *DESK))}")
+    return name, Path(folder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--out", type=Path, help="where runs are made, and kept")
+    source.add_argument("--runs", type=_pair, nargs="+", metavar="NAME=DIR", help="runs made elsewhere, only to be summarized")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--tasks", nargs="+", choices=tasks.NAMES)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--wall", type=float, default=run.WALL)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    if arguments.runs:
+        folders = dict(arguments.runs)
+    else:
+        data = tasks.data_folder(arguments.data)
+        names = arguments.tasks or [name for name in (*tasks.LCBENCH, *tasks.SIMULATED) if tasks.missing(name, data) is None]
+        folders = {name: arguments.out / name.replace(" ", "-") for name in arguments.variants}
+        for name, folder in folders.items():
+            make_runs(name, folder, names, arguments.seeds, data, arguments.wall)
+    summary = summarize(folders, bool(arguments.runs))
+    arguments.results.write_text(json.dumps(summary, indent=1) + "\n")
+    for row in summary["rows"]:
+        for group, found in row["groups"].items():
+            error = "" if found["error"] is None else f" ± {found['error']:.2f}"
+            figures = f"{found['difference']:+.2f}{error}, median {found['median']:+.2f}, won {found['won']:.2f} of {found['runs']}"
+            print(f"{row['variant']:<32}against {row['against']:<10}{group:<9}{figures}")
+    print(f"written to {arguments.results}. Next: python benchmarks/report.py")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Sample paths of Gaussian processes: whole functions with gradients, instead of values at places given beforehand.
+
+A path of the posterior is a path of the prior, pulled towards the observations (Matheron's rule; Wilson et al. 2020):
+
+    f(z) = g(z) + k(z, X) C^-1 (y - g(X) - e),    g ~ GP(0, k),   e ~ N(0, noise)
+
+g is a constant plus waves a cos(w.z) + b sin(w.z) with frequencies w from the kernel's spectrum: for Matern kernels with p + 1/2
+that of a t distribution with 2p + 1 degrees of freedom. With finitely many waves g is only nearly a path of the prior; that the
+observations are met does not suffer from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.numerics.gaussian_process import GaussianProcess
+from farthing.numerics.kernels import Array, Kernel
+
+WAVES = 192
+
+
+@dataclass(frozen=True)
+class SamplePaths:
+    """r paths of each of K processes; path p is number p mod r of process p // r. Processes that observed values only.
+
+    frequencies: (K, F, D); cosines, sines: (K r, F); levels: (K r,); pulls: (K r, n), the factors of k(z, X).
+    """
+
+    process: GaussianProcess
+    frequencies: Array
+    cosines: Array
+    sines: Array
+    levels: Array
+    pulls: Array
+
+    @classmethod
+    def draw(cls, process: GaussianProcess, count: int, rng: np.random.Generator, waves: int = WAVES) -> SamplePaths:
+        """`count` paths of each process."""
+        kernel, points = process.kernel, process.probes.points
+        draws = len(kernel.variance)
+        frequencies = _frequencies(kernel, waves, rng)
+        size = np.sqrt(kernel.variance / waves)[:, None, None]
+        cosines, sines = size * rng.standard_normal((2, draws, count, waves))
+        levels = np.sqrt(kernel.constant) * rng.standard_normal((draws, count))
+        phases = np.matmul(points, frequencies.transpose(0, 2, 1)).transpose(0, 2, 1)
+        prior = np.matmul(cosines, np.cos(phases)) + np.matmul(sines, np.sin(phases)) + levels[:, :, None]
+        error = np.sqrt(process.noise)[:, None] * rng.standard_normal(prior.shape)
+        pulls = process.unwhiten(process.whitened[:, None] - process.whiten(prior + error))
+        cosines, sines, pulls = (part.reshape(draws * count, -1) for part in (cosines, sines, pulls))
+        return cls(process, frequencies, cosines, sines, levels.reshape(-1), pulls)
+
+    @property
+    def count(self) -> int:
+        """Of each process."""
+        return len(self.levels) // len(self.frequencies)
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def everywhere(self, points: Array) -> Array:
+        """Every path at every point (m, D): (K r, m)."""
+        kernel, seen = self.process.kernel, self.process.probes.points
+        draws = len(self.frequencies)
+        phases = np.matmul(points, self.frequencies.transpose(0, 2, 1)).transpose(0, 2, 1)
+        cosines, sines, pulls = (part.reshape(draws, self.count, -1) for part in (self.cosines, self.sines, self.pulls))
+        values = np.matmul(cosines, np.cos(phases)) + np.matmul(sines, np.sin(phases))
+        values += np.matmul(pulls, kernel.values(seen, points))
+        return values.reshape(len(self), -1) + self.levels[:, None]
+
+    def along(self, which: NDArray[np.intp], points: Array) -> tuple[Array, Array]:
+        """Values (m,) and gradients (m, D) at points (m, D), point i on path which[i]."""
+        kernel, seen = self.process.kernel, self.process.probes.points
+        draws = which // self.count
+        frequencies = self.frequencies[draws]
+        phases = np.matmul(frequencies, points[:, :, None])[:, :, 0]
+        cosine, sine = np.cos(phases), np.sin(phases)
+        a, b, pulls = self.cosines[which], self.sines[which], self.pulls[which]
+        value = np.einsum("mf,mf->m", a, cosine) + np.einsum("mf,mf->m", b, sine) + self.levels[which]
+        gradient = np.matmul((b * cosine - a * sine)[:, None], frequencies)[:, 0]
+        # u = sum_i w_i (z_i - x_i)^2, every point with the lengthscales of its own process.
+        w = (kernel.lengthscales**-2)[draws]
+        u = w @ (seen**2).T - 2.0 * (w * points) @ seen.T + np.einsum("mi,mi->m", w * points, points)[:, None]
+        phi, slope = kernel.family.profile(np.maximum(u, 0.0), 1)
+        variance = kernel.variance[draws]
+        value += variance * np.einsum("mn,mn->m", pulls, phi) + kernel.constant * pulls.sum(axis=1)
+        slope *= pulls
+        gradient += 2.0 * variance[:, None] * w * (points * slope.sum(axis=1)[:, None] - slope @ seen)
+        return value, gradient
+
+
+def _frequencies(kernel: Kernel, waves: int, rng: np.random.Generator) -> Array:
+    """Frequencies (K, F, D) from the spectrum of each kernel."""
+    draws, axes = kernel.lengthscales.shape
+    frequencies = rng.standard_normal((draws, waves, axes)) / kernel.lengthscales[:, None]
+    freedom = kernel.family.spectral_freedom
+    if freedom is not None:
+        frequencies *= np.sqrt(freedom / rng.chisquare(freedom, (draws, waves, 1)))
+    return np.asarray(frequencies)
