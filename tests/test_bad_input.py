@@ -67,10 +67,10 @@ def recommended(study):
 
 
 def goes_on(study, value=0.5, cost=1.0):
-    """Two trials pending at once, one told, a recommendation, and one more trial: all finite and in the box."""
+    """Two different trials pending at once, one told, a recommendation, and one more trial: all finite and in the box."""
     first = asked(study)
     second = asked(study)
-    assert first.params != second.params
+    assert (first.params, first.fidelity) != (second.params, second.fidelity)
     study.tell(first, value, cost=cost)
     recommended(study)
     asked(study)
@@ -536,6 +536,7 @@ def test_a_fidelity_value_that_cannot_be_is_refused_by_name(fidelity, complaint)
         ("noise", 10**400),
         ("tolerance", -1e-9),
         ("tolerance", math.nan),
+        ("tolerance", None),
         ("overhead_price", -1.0),
         ("overhead_price", math.inf),
         ("overhead_price", "1"),

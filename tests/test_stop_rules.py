@@ -134,7 +134,7 @@ def test_what_was_added_below_full_fidelity_does_not_reach_a_target():
 def test_a_promise_is_not_trusted_before_the_initial_design_is_over():
     """After four points of a straight line its end is all but known, and below the target; the design goes on all the same."""
     study = study_of(seed=5, method="ei", space={"x": ft.Real(0.0, 1.0)})
-    result = study.run(lambda x: ft.Evaluation(x, cost=1.0), evaluations=8, target=0.03)
+    result = study.run(lambda x: ft.Evaluation(x, cost=1.0), evaluations=8, target=0.05)
     assert [t.proposal.kind for t in study.trials] == ["initial"] * 5 + ["confirmation"]
     assert result.message == "target reached by trial 5"
 
@@ -239,10 +239,11 @@ def test_expected_regret_is_that_of_dense_joint_draws(kind, count):
     dense, sd = dense_regret(surrogate, recommended, places, 4000, np.random.default_rng(0))
     assert dense > 0.0
     error = 5.0 * sd / math.sqrt(REGRET_DRAWS)
-    assert abs(study.expected_regret() - dense) < error
+    resolved = 1e-4  # by the grid, where the minimum is known better than its spacing, and by the jitter of the draws
+    assert abs(study.expected_regret() - dense) < error + resolved
     # The function itself, often enough for an error of a fifth of that; the same scale, the same weights.
     often = [expected_regret(surrogate, recommended[0], places, np.random.default_rng(i)) for i in range(25)]
-    assert abs(np.mean(often) - dense) < 0.2 * error + 1e-4
+    assert abs(np.mean(often) - dense) < 0.2 * error + resolved
     assert study.expected_regret() == study.expected_regret()
 
 

@@ -32,9 +32,7 @@ class Settings:
         (0.5, 1.0), "where on the way from full (0) to cheap (1) each of its places is evaluated; the paper has 0.5, 0.75, 0.875"
     )
     noise: float | None = _setting(None, "standard deviation of the objective's noise; None: inferred")
-    tolerance: float | None = _setting(
-        None, "differences in values below this do not matter; None: 1% of their spread, less as the budget is spent; the paper: 0"
-    )
+    tolerance: float = _setting(0.0, "differences in the objective below this do not matter")
     overhead_price: float | None = _setting(None, "cost of one second of overhead, where costs are not seconds")
     thinking_share: float = _setting(0.2, "thinking is kept to this share of the time, where evaluations are short; 1: no bound")
     confirm: bool = _setting(True, "end a run with an evaluation of the recommendation at full fidelity")
@@ -58,7 +56,7 @@ class Settings:
         need(bool(inside) and all(inside), "initial_fidelities", "a tuple of numbers from 0 to 1")
         need(at_least("growth", 1.0) and self.growth > 1.0, "growth", "a number above 1")
         need(self.noise is None or at_least("noise", 0.0), "noise", "None or a number from 0 up")
-        need(self.tolerance is None or at_least("tolerance", 0.0), "tolerance", "None or a number from 0 up")
+        need(at_least("tolerance", 0.0), "tolerance", "a number from 0 up")
         need(self.overhead_price is None or at_least("overhead_price", 0.0), "overhead_price", "None or a number from 0 up")
         need(at_least("thinking_share", 0.0) and 0.0 < self.thinking_share <= 1.0, "thinking_share", "a number above 0, up to 1")
         need(isinstance(self.confirm, bool), "confirm", "True or False")

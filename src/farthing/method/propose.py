@@ -41,9 +41,6 @@ CLIMBS = {NORMAL: 25, LIGHT: 12}
 COSTS = {NORMAL: 256, LIGHT: 64}
 """Trials from which costs are learned at the most."""
 
-TOLERANCE = 0.01
-"""Differences that do not count while all of the budget is left, in standard deviations of the values."""
-
 NEGLIGIBLE = 1e-12
 """Information, in nats, that is as good as none; keeps its logarithm finite."""
 
@@ -242,7 +239,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         process = surrogate.pretending(history.avoided).process
         conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, method)
-        gain = InformationGain.of(surrogate, conditioned, _tolerance(situation, surrogate))
+        gain = InformationGain.of(surrogate, conditioned, settings.tolerance)
         acquisition = _information_rate(gain, price if method.priced else None)
     else:
         acquisition = _improvement(situation, beliefs)
@@ -257,17 +254,6 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided)
     at_full = _at_full_fidelity(acquisition, surrogate)
     return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity)
-
-
-def _tolerance(situation: Situation, surrogate: Surrogate) -> float:
-    """Differences that do not count, in the user's units.
-
-    Entropy has no scale: without noise the fifth digit of a known minimum is worth as much as another minimum. So there is a
-    tolerance; less and less of one, because what is left to be done at the end of a budget are those digits.
-    """
-    if situation.settings.tolerance is not None:
-        return situation.settings.tolerance
-    return TOLERANCE * situation.budget_left**2 * surrogate.standardization.scale
 
 
 def _draw_minimizers(surrogate: Surrogate, support: Array, count: int, method: PES, rng: np.random.Generator) -> Array:
