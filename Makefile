@@ -16,6 +16,8 @@ check: .venv/dev
 
 benchmarks: .venv/benchmarks .venv/plots
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/effort.py
 	$(BIN)/python benchmarks/support.py
 	$(BIN)/python benchmarks/acquisition.py
 	$(BIN)/python benchmarks/regret.py

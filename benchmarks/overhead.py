@@ -38,7 +38,7 @@ STAGES = {
     "local minima": "find_local_minima",
     "overhead model": "scheduled_overhead",
     "support points": "draw_support",
-    "minimizer draws": "draw_minimizers",
+    "minimizer draws": "_draw_minimizers",
     "conditioning (EP)": "condition_on_minimizers",
     "acquisition search": "maximize",
     "recommendation": "recommend",

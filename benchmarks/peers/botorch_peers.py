@@ -111,8 +111,8 @@ class BoTorch(Peer):
             return self.search(self._model).detach().numpy().ravel()
         except (NotPSDError, NanError, OptimizationGradientError):
             pass
-        except ValueError as error:
-            if "invalid values" not in str(error):  # what a distribution says of NaN
+        except (ValueError, RuntimeError) as error:
+            if not any(said in str(error) for said in ("invalid values", "probability tensor")):  # of NaN, by distributions
                 raise
         if self.multi_fidelity and self._truncated:
             self._truncated, self._fitted = False, {}
