@@ -57,6 +57,15 @@ def test_density_and_gradient(problem):
     assert (gradient[:, 2] == 0.0).all()  # the noise is known
 
 
+@pytest.mark.parametrize(("axes", "median"), [(2, 0.5), (8, 1.0)])
+def test_the_prior_of_lengthscales_grows_with_the_square_root_of_the_number_of_axes(axes, median):
+    """0.35 sqrt(d): of two axes the 0.5 that was right for one or two, twice that for eight."""
+    study = ft.Study({f"x{i}": ft.Real(0.0, 1.0) for i in range(axes)}, seed=0)
+    study.add({f"x{i}": 0.5 for i in range(axes)}, 1.0)
+    posterior = Posterior.of(study.history, Standardization.of(study.history.values), ft.Settings())
+    np.testing.assert_allclose(np.exp(posterior.prior_mean[1 : 1 + axes]), median, rtol=0.02)
+
+
 @pytest.mark.parametrize("sampler", ["hmc", "whitened_slice", "slice"])
 def test_draws_follow_the_exact_posterior(problem, sampler):
     """Marginals of the chains against the grid's CDF, Kolmogorov-Smirnov with the chains' effective size; and never collapsed."""
