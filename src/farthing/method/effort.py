@@ -9,9 +9,10 @@ normal is allowed where
 
     T + e <= share / (1 - share) * (E + c)        share = Settings.thinking_share,
 
-light where it is with its own e, quick always. So thinking stays near the share of the time, above it only where even quick steps are
-(evaluations of a millisecond or less), and an evaluation that takes long is thought about from the first. All of it is recorded, so that the same trials give the same level in any process. Where a second has
-no price (costs are stated, `Settings.overhead_price` is not), all is normal.
+light where it is with its own e, quick always. So thinking stays near the share of the time, above it only where even quick steps
+are (evaluations of a millisecond or less), and an evaluation that takes long is thought about from the first. All of it is
+recorded, so that the same trials give the same level in any process. Where a second has no price (costs are stated,
+`Settings.overhead_price` is not), all is normal.
 
 Whoever asks trial by trial, or for a number of evaluations, has few of them rather than little time, however short they are: light
 is then allowed for FREE seconds more. A toy is minimized well in forty evaluations, and nobody minds the half second.
