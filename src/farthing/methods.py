@@ -9,6 +9,8 @@ from farthing.checks import as_finite, as_whole
 from farthing.errors import SettingsError
 
 SUPPORTS = ("wlh", "uniform", "ei_slice", "lcb_slice")
+KERNELS = ("matern", "original")
+OVERHEADS = ("last", "horizon")
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,7 @@ class PES(Method):
     paths: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.support not in SUPPORTS:
-            raise SettingsError(f"there is no support sampler {self.support!r}; choose one of {', '.join(SUPPORTS)}")
+        _check_support(self.support)
         for name in ("off_diagonal", "below_best"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; give True or False")
@@ -56,6 +57,46 @@ class EnvPES(PES):
 
     chooses_fidelity: ClassVar[bool] = True
     priced: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class ES(Method):
+    """Entropy search at full fidelity: how much less an evaluation is expected to leave unknown of the place of the minimum.
+
+    representers: places, one of which is taken to be the minimizer.
+    support: how they are drawn: "ei_slice" (Hennig and Schuler), "wlh", "uniform", "lcb_slice".
+    """
+
+    representers: int = 50
+    support: str = "ei_slice"
+
+    def __post_init__(self) -> None:
+        _check_support(self.support)
+        representers = as_whole(self.representers)
+        if representers is None or not 5 <= representers <= 200:
+            raise SettingsError(f"representers is {self.representers!r}; give a whole number from 5 to 200")
+
+
+@dataclass(frozen=True)
+class FABOLAS(ES):
+    """ES over the point and its fidelity, per unit of evaluation cost plus overhead (Klein et al. 2017).
+
+    kernel: "matern": the surrogate of the other methods, as the EnvPES paper compares it; "original": FABOLAS' own, a Matern kernel in
+    x times a linear regression in s, on s^2 for the objective and s for the logarithm of the cost (s = 0 is full fidelity).
+    overhead: "last": that of the step before, as FABOLAS has it; "horizon": the mean over the steps to come, as EnvPES has it.
+    """
+
+    kernel: str = "matern"
+    overhead: str = "last"
+
+    chooses_fidelity: ClassVar[bool] = True
+    priced: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, known in (("kernel", KERNELS), ("overhead", OVERHEADS)):
+            if getattr(self, name) not in known:
+                raise SettingsError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -92,13 +133,27 @@ class Random(Method):
     """Uniformly random points at full fidelity."""
 
 
+def _check_support(name: object) -> None:
+    if name not in SUPPORTS:
+        raise SettingsError(f"there is no support sampler {name!r}; choose one of {', '.join(SUPPORTS)}")
+
+
 def _check_nonnegative(name: str, value: object) -> None:
     number = as_finite(value)
     if number is None or number < 0.0:
         raise SettingsError(f"{name} is {value!r}; give a finite number from 0 up")
 
 
-METHODS: dict[str, type[Method]] = {"envpes": EnvPES, "pes": PES, "ei": EI, "pi": PI, "lcb": LCB, "random": Random}
+METHODS: dict[str, type[Method]] = {
+    "envpes": EnvPES,
+    "pes": PES,
+    "fabolas": FABOLAS,
+    "es": ES,
+    "ei": EI,
+    "pi": PI,
+    "lcb": LCB,
+    "random": Random,
+}
 
 
 def method_of(method: str | Method) -> Method:

@@ -1,7 +1,8 @@
 """Drawing hyperparameters given the observations: slice sampling, whitened slice sampling, whitened HMC, or MAP (paper §2.1).
 
 A hyperparameter vector is (log variance, log lengthscale of each axis, log noise variance), in standardized values and unit axes;
-the columns of a choice share one lengthscale.
+the columns of a choice share one lengthscale. With FABOLAS' own kernel the fidelity has no lengthscale but the two entries of a
+regression (numerics/regression_kernel.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from farthing.method.standardization import Standardization
 from farthing.numerics.box_search import minimize_in_box
 from farthing.numerics.evidence import Evidence
 from farthing.numerics.hamiltonian import transitions
-from farthing.numerics.kernels import Array, family
+from farthing.numerics.kernels import Array, Family, Kernel, family
+from farthing.numerics.regression_kernel import RegressionKernel
 from farthing.numerics.slice_sampling import sweep
 from farthing.settings import Settings
 from farthing.trials import History
@@ -25,11 +27,16 @@ LOG_LENGTHSCALE = (np.log(0.35), 1.0)
 LOG_CHOICE_LENGTHSCALE = (np.log(1.0), 1.0)
 LOG_FIDELITY_LENGTHSCALE = (np.log(1.0), 1.25)
 LOG_NOISE = (np.log(1e-5), 3.0)
+MIXING = ((0.0, 1.0), (np.log(0.5), 1.0))
 """Normal priors (mean, sd), natural logs. The noise may be anything from rounding to a tenth of the spread.
 
 Lengthscales of numbers are those of one axis; of d axes each is taken to be the square root of d times as long, since distances
 grow like that, and a function that varied as fast along each of many axes could not be learned at all (Hvarfner et al. 2024).
+MIXING: of the regression's p and log e: how what cheap evaluations add goes with the objective itself, and how much of it does not.
 """
+
+POWER = 2
+"""FABOLAS takes what cheap evaluations add to grow with the square of the way from full fidelity: (1 - s)^2 where its s = 1 is full."""
 
 MEAN_VARIANCE = 1.0
 """Variance of the constant mean, in standardized units. The mean is integrated out, so a biased sample does not fix it."""
@@ -39,6 +46,53 @@ STRAY = 15.0
 
 REACH = 6.0
 """The search for the MAP stays within this many prior standard deviations."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the entries of a hyperparameter vector mean. groups: (D,) the axis of every column; numbers, choices: how many axes;
+    with_fidelity: whether s is the last axis, with a lengthscale, or with a regression.
+    """
+
+    family: Family
+    groups: NDArray[np.intp]
+    numbers: int
+    choices: int
+    with_fidelity: bool
+    regression: bool
+
+    @classmethod
+    def of(cls, history: History, settings: Settings, regression: bool = False) -> Layout:
+        space = history.space
+        choices = len(space.axes) - space.numbers
+        within = history.with_fidelity
+        return cls(family(settings.kernel), history.groups, space.numbers, choices, within, regression and within)
+
+    @property
+    def priors(self) -> list[tuple[float, float]]:
+        """Mean and standard deviation of every entry."""
+        number = float(LOG_LENGTHSCALE[0] + 0.5 * np.log(self.numbers + self.choices)), LOG_LENGTHSCALE[1]
+        entries = [LOG_VARIANCE, *[number] * self.numbers, *[LOG_CHOICE_LENGTHSCALE] * self.choices]
+        if self.regression:
+            entries += MIXING
+        elif self.with_fidelity:
+            entries.append(LOG_FIDELITY_LENGTHSCALE)
+        return [*entries, LOG_NOISE]
+
+    def kernel(self, draws: Array) -> Kernel:
+        """The kernels of draws (K, P)."""
+        variance = np.exp(draws[:, 0])
+        if not self.regression:
+            return Kernel(self.family, variance, np.exp(draws[:, 1:-1])[:, self.groups], MEAN_VARIANCE)
+        in_x = Kernel(self.family, variance, np.exp(draws[:, 1:-3])[:, self.groups[:-1]], MEAN_VARIANCE)
+        return RegressionKernel.of(in_x, draws[:, -3:-1], POWER)
+
+    def evidence(self, points: Array, values: Array, noise: Array) -> Evidence:
+        """The evidence of values (n,) at points (n, D) with known noise variances (n,)."""
+        if not self.regression:
+            return Evidence(self.family, points, values, noise, MEAN_VARIANCE, self.groups)
+        basis = points[:, -1] ** POWER
+        return Evidence(self.family, points[:, :-1], values, noise, MEAN_VARIANCE, self.groups[:-1], basis)
 
 
 @dataclass(frozen=True)
@@ -53,26 +107,14 @@ class Posterior:
     prior_sd: Array
 
     @classmethod
-    def of(cls, history: History, standardization: Standardization, settings: Settings) -> Posterior:
-        space = history.space
-        number = LOG_LENGTHSCALE[0] + 0.5 * np.log(len(space.axes)), LOG_LENGTHSCALE[1]
-        lengthscales = [number] * space.numbers + [LOG_CHOICE_LENGTHSCALE] * (len(space.axes) - space.numbers)
-        if history.with_fidelity:
-            lengthscales.append(LOG_FIDELITY_LENGTHSCALE)
-        entries = [LOG_VARIANCE, *lengthscales, LOG_NOISE]
-        mean, sd = np.array(entries).T
+    def of(cls, history: History, standardization: Standardization, settings: Settings, regression: bool = False) -> Posterior:
+        layout = Layout.of(history, settings, regression)
+        mean, sd = np.array(layout.priors).T
         if settings.noise is not None:
             variance = float(standardization.apply_noise(np.array(settings.noise), np.array(standardization.knee)))
             mean[-1], sd[-1] = np.log(max(variance, 1e-12)), 0.0
-        evidence = Evidence(
-            family(settings.kernel),
-            history.points,
-            standardization.apply(history.values),
-            standardization.apply_noise(history.noises, history.values),
-            MEAN_VARIANCE,
-            history.groups,
-        )
-        return cls(evidence, mean, sd)
+        values, noise = standardization.apply(history.values), standardization.apply_noise(history.noises, history.values)
+        return cls(layout.evidence(history.points, values, noise), mean, sd)
 
     @property
     def free(self) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from farthing.method.surrogate import Surrogate
-from farthing.numerics.gaussian_process import GaussianProcess, contract_slopes
+from farthing.numerics.gaussian_process import GaussianProcess
 from farthing.numerics.kernels import Array
 from farthing.numerics.scipy_lazily import log_normal_cdf, scaled_erfc
 
@@ -80,16 +80,16 @@ def predict_with_gradient(process: GaussianProcess, points: Array, gradient: boo
     cross, slope = process.kernel.values_and_slopes(points, process.probes.points)
     white = process.whiten(cross)
     mean = np.einsum("kmn,kn->km", white, process.whitened)
-    prior = process.kernel.prior_variance[:, None]
+    prior = process.kernel.variance_at(points)
     variance = np.maximum(prior - np.einsum("kmn,kmn->km", white, white), 1e-12 * prior)
     sd = np.sqrt(variance)
     if not gradient:
         empty = np.empty((len(sd), 0, points.shape[1]))
         return mean, sd, empty, empty
     x = process.probes.points
-    d_mean = contract_slopes(process.kernel, points, x, slope * process.dual[:, None, :])
-    d_variance = contract_slopes(process.kernel, points, x, slope * process.unwhiten(white))
-    return mean, sd, d_mean, -d_variance / sd[:, :, None]
+    d_mean = process.kernel.gradient(points, x, slope, process.dual[:, None, :])
+    d_variance = process.kernel.variance_gradient(points) - 2.0 * process.kernel.gradient(points, x, slope, process.unwhiten(white))
+    return mean, sd, d_mean, 0.5 * d_variance / sd[:, :, None]
 
 
 def _log_sum(log_terms: Array) -> tuple[Array, Array]:

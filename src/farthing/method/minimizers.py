@@ -24,8 +24,8 @@ from farthing.axes import ON_A_FACE
 from farthing.method.surrogate import Surrogate
 from farthing.methods import PES
 from farthing.numerics.expectation_propagation import Mask, constrain_above_zero
-from farthing.numerics.gaussian_process import GaussianProcess, cholesky, contract_slopes
-from farthing.numerics.kernels import Array, Axes, Kernel, Probes, covariance
+from farthing.numerics.gaussian_process import GaussianProcess, cholesky
+from farthing.numerics.kernels import Array, Axes, Kernel, Probes, contract_slopes, covariance
 
 SINGULAR = 1e-9
 """Added to the variance of every constraint, in units of its prior variance."""

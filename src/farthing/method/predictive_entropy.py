@@ -13,8 +13,8 @@ import numpy as np
 
 from farthing.method.minimizers import ConditionedProcess, entry_covariance, entry_covariance_gradient
 from farthing.method.surrogate import Surrogate
-from farthing.numerics.gaussian_process import JITTER, contract_slopes
-from farthing.numerics.kernels import Array
+from farthing.numerics.gaussian_process import JITTER
+from farthing.numerics.kernels import Array, contract_slopes
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from farthing.method.effort import MANY, NORMAL, draws_for
-from farthing.method.hyperparameters import MEAN_VARIANCE, Posterior, first_draws, move_draws
+from farthing.method.hyperparameters import Layout, Posterior, first_draws, move_draws
 from farthing.method.standardization import Standardization
 from farthing.method.streams import stream
 from farthing.numerics.gaussian_process import GaussianProcess, condition
-from farthing.numerics.kernels import Array, Kernel, Probes, family
+from farthing.numerics.kernels import Array, Probes
 from farthing.settings import Settings
 from farthing.space import Space
 from farthing.trials import Carried, History
@@ -82,22 +82,23 @@ def fit_surrogate(
     previous: Surrogate | None = None,
     effort: str = NORMAL,
     most: int | None = None,
+    regression: bool = False,
 ) -> Surrogate:
     """The surrogate for a history with at least one observation, of at most so many of them; it goes on with draws of that effort.
 
-    `previous`, a surrogate of the same study and effort, only saves work: with or without it the result is the same to the bit.
+    regression: with FABOLAS' own kernel where s is an axis. `previous`, a surrogate of the same study and effort, only saves work: with or without it the result is the same to the bit.
     """
     carried = history.carried_at(effort)
     n = len(history)
     known = history if most is None else history.representative(most)
-    width = len(history.space.axes) + int(history.with_fidelity) + 2
-    if carried is not None and (len(carried.draws[0]) != width or carried.observations > n):
+    layout = Layout.of(history, settings, regression)
+    if carried is not None and (len(carried.draws[0]) != len(layout.priors) or carried.observations > n):
         carried = None  # the fidelity became an axis after the draws were made
     if carried is not None:
         # A part of the observations is another one at every step, and none of it is later than the rest.
         whole = known is history
         seen = carried.observations if whole else len(known)
-        surrogate = _extend(previous if whole else None, carried, known, settings, seen)
+        surrogate = _extend(previous if whole else None, carried, known, layout, seen)
         as_many = len(carried.draws) == _count(carried.observations, settings)
         foresaw = surrogate.effective_draws >= 0.5 * len(surrogate.weights)
         if as_many and foresaw and n < settings.growth * carried.observations:
@@ -105,7 +106,7 @@ def fit_surrogate(
     if previous is not None and previous.carried.observations == n and len(previous.process) == len(known):
         return previous  # moved already, at this very history, by a recommendation
     standardization = Standardization.of(known.values)
-    posterior = Posterior.of(known.representative(MANY), standardization, settings)
+    posterior = Posterior.of(known.representative(MANY), standardization, settings, regression)
     rng, wanted = stream(seed, "hyperparameters", n), replace(settings, draws=_count(n, settings))
     if carried is None or len(carried.draws) < wanted.draws:
         draws = first_draws(posterior, wanted, rng)
@@ -120,7 +121,7 @@ def fit_surrogate(
         standardization.knee,
         standardization.bend,
     )
-    return _extend(None, moved, known, settings, len(known))
+    return _extend(None, moved, known, layout, len(known))
 
 
 def _count(observations: int, settings: Settings) -> int:
@@ -134,7 +135,7 @@ def _rescaled(draws: Array, log_ratio: float) -> Array:
     return out
 
 
-def _extend(previous: Surrogate | None, carried: Carried, history: History, settings: Settings, seen: int) -> Surrogate:
+def _extend(previous: Surrogate | None, carried: Carried, history: History, layout: Layout, seen: int) -> Surrogate:
     """The surrogate of these draws: conditioned at once on the first `seen` observations, then on the later ones in turn."""
     if previous is not None and previous.carried == carried and len(previous.process) == len(history):
         return previous
@@ -146,9 +147,8 @@ def _extend(previous: Surrogate | None, carried: Carried, history: History, sett
     if previous is not None and previous.carried == carried and len(previous.process) <= len(values):
         process = previous.process
     else:
-        kernel = Kernel(family(settings.kernel), np.exp(draws[:, 0]), np.exp(draws[:, 1:-1])[:, history.groups], MEAN_VARIANCE)
         first = slice(0, seen)
-        process = condition(kernel, Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first])
+        process = condition(layout.kernel(draws), Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first])
     later = slice(len(process), None)
     if len(history.points[later]):
         process = process.append(Probes.values(history.points[later]), values[later], noise[:, None] + known[None, later])

@@ -10,7 +10,7 @@ and because a variance from L^-1 loses far fewer digits than one from C^-1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class GaussianProcess:
         """Posterior mean and variance of the value at each point: (K, m) and (K, m). Variances are never negative."""
         white = self.whiten(self.cross(Probes.values(points)))
         mean = np.einsum("kmn,kn->km", white, self.whitened)
-        variance = self.kernel.prior_variance[:, None] - np.einsum("kmn,kmn->km", white, white)
+        variance = self.kernel.variance_at(points) - np.einsum("kmn,kmn->km", white, white)
         return mean, np.maximum(variance, 0.0)
 
     def mean_and_gradient(self, points: Array) -> tuple[Array, Array]:
@@ -104,8 +104,7 @@ class GaussianProcess:
         """
         value, slope = self.kernel.values_and_slopes(points, self.probes.points)
         mean = np.einsum("kmn,kn->km", value, self.dual)
-        slope *= self.dual[:, None, :]
-        return mean, contract_slopes(self.kernel, points, self.probes.points, slope)
+        return mean, self.kernel.gradient(points, self.probes.points, slope, self.dual[:, None, :])
 
     def sample(self, probes: Probes, rng: np.random.Generator, size: int = 1) -> Array:
         """Joint posterior draws of the probes: (K, size, m)."""
@@ -126,7 +125,7 @@ class GaussianProcess:
         """
         inverse = np.matmul(self.whitener.transpose(0, 2, 1), self.whitener)
         weight = 0.5 * (self.dual[:, :, None] * self.dual[:, None, :] - inverse)
-        scaled = Kernel(self.kernel.family, self.kernel.variance, self.kernel.lengthscales)
+        scaled = replace(self.kernel, constant=0.0)
         parts = [covariance(scaled, self.probes, self.probes)]
         for axis in range(self.kernel.lengthscales.shape[1]):
             parts.append(covariance_lengthscale_derivative(self.kernel, self.probes, self.probes, axis))
@@ -202,19 +201,12 @@ def cholesky(matrix: Array, prior_diagonal: Array) -> Array:
     raise FarthingError("a covariance matrix has entries that are not finite; please report this with the study's trials")
 
 
-def contract_slopes(kernel: Kernel, points: Array, others: Array, weighted_slope: Array) -> Array:
-    """sum_n weighted_slope_n * du(points, others_n)/dpoints, with du/dz_i = 2 (z_i - z'_i)/l_i^2: (K, m, D) from (K, m, n)."""
-    gradient = points[None] * weighted_slope.sum(axis=2)[:, :, None]
-    gradient -= np.matmul(weighted_slope, others)
-    return gradient * (2.0 / kernel.lengthscales**2)[:, None, :]
-
-
 def _prior(kernel: Kernel, probes: Probes) -> Array:
     if not probes.only_values:
         return covariance(kernel, probes, probes)
     cov = kernel.values(probes.points, probes.points)
     diagonal = np.arange(len(probes))
-    cov[:, diagonal, diagonal] = kernel.prior_variance[:, None]
+    cov[:, diagonal, diagonal] = kernel.variance_at(probes.points)
     return cov
 
 
@@ -224,6 +216,9 @@ def _prior_diagonal(kernel: Kernel, probes: Probes) -> Array:
     kinds, which = np.unique(probes.axes, axis=0, return_inverse=True)
     origin = np.zeros((1, probes.points.shape[1]))
     for index, kind in enumerate(kinds):
-        one = Probes(origin, kind[None])
-        out[:, which == index] = covariance(kernel, one, one)[:, 0]
+        one, there = Probes(origin, kind[None]), probes.points[which == index]
+        derivative = not one.only_values
+        out[:, which == index] = (
+            covariance(kernel, one, one)[:, 0] * kernel.factor_at(there) if derivative else kernel.variance_at(there)
+        )
     return out

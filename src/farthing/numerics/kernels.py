@@ -14,7 +14,7 @@ A *probe* is a point and what is asked of f there: its value, one first derivati
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,9 +127,30 @@ class Kernel:
         """Variance of one value of f before any observation, (K,)."""
         return self.variance + self.constant
 
+    @property
+    def derivable(self) -> int:
+        """Along how many of the axes, the first ones, derivatives of f may be asked for."""
+        return self.lengthscales.shape[1]
+
     def only(self, k: int) -> Kernel:
         """The k-th of the K kernels, alone."""
-        return Kernel(self.family, self.variance[k : k + 1], self.lengthscales[k : k + 1], self.constant)
+        return replace(self, variance=self.variance[k : k + 1], lengthscales=self.lengthscales[k : k + 1])
+
+    def variance_at(self, points: Array) -> Array:
+        """Variance of the value at each point (m, D) before any observation: (K, m)."""
+        return self.variance[:, None] * self.factor_at(points) + self.constant
+
+    def variance_gradient(self, points: Array) -> Array:
+        """Gradient of that variance in the point: (K, m, D)."""
+        return np.zeros((len(self.variance), *points.shape))
+
+    def factor(self, a: Array, b: Array) -> Array | float:
+        """What A phi(u) is multiplied by between the rows of a and b, (K, m, n): nothing, for a stationary kernel."""
+        return 1.0
+
+    def factor_at(self, points: Array) -> Array:
+        """The same between each point and itself: (K, m)."""
+        return np.ones((len(self.variance), len(points)))
 
     def squared_distances(self, a: Array, b: Array) -> Array:
         """u between the rows of a (m, D) and b (n, D): (K, m, n), by one matrix product a draw.
@@ -162,6 +183,17 @@ class Kernel:
         phi += self.constant
         slope *= self.variance[:, None, None]
         return phi, slope
+
+    def gradient(self, a: Array, b: Array, slopes: Array, weight: Array) -> Array:
+        """sum_n weight_n d k(a, b_n) / da, (K, m, D), with weight (K, m, n) or to be broadcast, and slopes of `values_and_slopes`."""
+        return contract_slopes(self, a, b, slopes * weight)
+
+
+def contract_slopes(kernel: Kernel, points: Array, others: Array, weighted_slope: Array) -> Array:
+    """sum_n weighted_slope_n * du(points, others_n)/dpoints, with du/dz_i = 2 (z_i - z'_i)/l_i^2: (K, m, D) from (K, m, n)."""
+    gradient = points[None] * weighted_slope.sum(axis=2)[:, :, None]
+    gradient -= np.matmul(weighted_slope, others)
+    return gradient * (2.0 / kernel.lengthscales**2)[:, None, :]
 
 
 @dataclass(frozen=True)
@@ -233,6 +265,8 @@ def _by_orders(kernel: Kernel, a: Probes, b: Probes, scaled_axis: int | None) ->
             f"the {kernel.family.name} kernel gives functions with {kernel.family.smoothness} derivative(s), "
             f"but derivative {highest} was asked for; use matern52 or squared_exponential"
         )
+    if max(a.axes.max(initial=NO_AXIS), b.axes.max(initial=NO_AXIS)) >= kernel.derivable:
+        raise KernelError("a kernel with a regression in its last axis has no derivatives there; use one that is stationary in it")
     out = np.empty((len(kernel.variance), len(a), len(b)))
     for p in range(3):
         rows = np.flatnonzero(a.orders == p)
@@ -250,15 +284,15 @@ def _block(kernel: Kernel, za: Array, axes_a: Axes, zb: Array, axes_b: Axes, sca
     u = np.einsum("mni,ki->kmn", difference**2, kernel.lengthscales**-2)
     slots = [np.broadcast_to(axes_a[:, i, None], u.shape[1:]) for i in range(axes_a.shape[1])]
     slots += [np.broadcast_to(axes_b[None, :, j], u.shape[1:]) for j in range(axes_b.shape[1])]
-    sign = (-1.0) ** axes_b.shape[1]
+    scale = (-1.0) ** axes_b.shape[1] * kernel.variance[:, None, None] * kernel.factor(za, zb)
     if scaled_axis is None:
-        block = sign * kernel.variance[:, None, None] * _derivative(kernel, u, difference, slots)
+        block = scale * _derivative(kernel, u, difference, slots)
         return block if slots else block + kernel.constant
     count = sum((slot == scaled_axis).astype(float) for slot in slots) if slots else np.zeros(u.shape[1:])
     once_more = [*slots, np.full(u.shape[1:], scaled_axis, dtype=np.intp)]
     inner = -count * _derivative(kernel, u, difference, slots)
     inner -= difference[:, :, scaled_axis] * _derivative(kernel, u, difference, once_more)
-    return sign * kernel.variance[:, None, None] * inner
+    return scale * inner
 
 
 def _derivative(kernel: Kernel, u: Array, difference: Array, slots: list[Axes]) -> Array:
