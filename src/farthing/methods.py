@@ -81,8 +81,8 @@ class ES(Method):
 class FABOLAS(ES):
     """ES over the point and its fidelity, per unit of evaluation cost plus overhead (Klein et al. 2017).
 
-    kernel: "matern": the surrogate of the other methods, as the EnvPES paper compares it; "original": FABOLAS' own, a Matern kernel in
-    x times a linear regression in s, on s^2 for the objective and s for the logarithm of the cost (s = 0 is full fidelity).
+    kernel: "matern": the surrogate of the other methods, as the EnvPES paper compares it; "original": FABOLAS' own, a Matern kernel
+    in x times a linear regression in s, on s^2 for the objective and s for the logarithm of the cost (s = 0 is full fidelity).
     overhead: "last": that of the step before, as FABOLAS has it; "horizon": the mean over the steps to come, as EnvPES has it.
     """
 

@@ -5,6 +5,8 @@
 The trend is a fixed part plus work to a power, where w is the work that s means (`Fidelity.work`), and linear in x; a Matern 5/2
 process takes up the rest. All parameters are the most probable ones under weak priors. The trend matters: a plain GP falls back to
 the average cost where it has not been, and full fidelity is where nobody has been at first.
+
+FABOLAS' own model has no trend, and a regression on s in the place of the Matern kernel there (numerics/regression_kernel.py).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from farthing.numerics.box_search import minimize_in_box
 from farthing.numerics.evidence import Evidence
 from farthing.numerics.gaussian_process import GaussianProcess, condition
 from farthing.numerics.kernels import Array, Kernel, Probes, family
+from farthing.numerics.regression_kernel import RegressionKernel
 from farthing.trials import History
 
 LOG_FLOOR = (-2.0, 3.0)
@@ -29,6 +32,11 @@ LOG_VARIANCE = (np.log(0.02), 1.5)
 LOG_LENGTHSCALE = (np.log(0.7), 0.7)
 LOG_NOISE = (np.log(1e-4), 2.5)
 """Normal priors (mean, sd). Floor and work relative to the geometric mean of the costs."""
+
+REGRESSION_LOG_VARIANCE = (0.0, 1.5)
+MIXING = ((0.0, 2.0), (0.0, 1.5))
+LEVEL_VARIANCE = 4.0
+"""The same where there is no trend, and the variance of the level that all costs share: log costs differ by a few units."""
 
 SMALLEST_WORK = 1e-6
 
@@ -51,6 +59,11 @@ class Trend:
         """parameters: (floor, work, log power, slopes...)."""
         floor, work, log_power = (float(p) for p in parameters[:3])
         return cls(fidelity, floor, work, log_power, parameters[3 : 3 + dimensions])
+
+    @classmethod
+    def none(cls, dimensions: int) -> Trend:
+        """A trend that is 0 everywhere."""
+        return cls(None, 0.0, -np.inf, 0.0, np.zeros(dimensions))
 
     def __call__(self, z: Array) -> Array:
         """Log cost at points (m, D): (m,)."""
@@ -107,19 +120,23 @@ class CostModel:
         return np.clip(self.location + trend + mean[0], -650.0, 650.0), trend_gradient + gradient[0]
 
 
-def fit_cost(history: History, growth: float, previous: CostModel | None = None) -> CostModel:
+def fit_cost(history: History, growth: float, previous: CostModel | None = None, regression: bool = False) -> CostModel:
     """The cost model after the observations of a history; with no cost known, what the priors expect.
 
     Parameters are fitted at scheduled numbers of observations, each `growth` times the last, and kept between; `previous` saves
-    work and changes nothing.
+    work and changes nothing. regression: FABOLAS' own model, where s is an axis.
     """
     points, costs = history.costs
     scheduled = last_scheduled(len(costs), growth)
     log_costs = np.log(_positive(costs, scheduled))
     location = float(log_costs[:scheduled].mean()) if scheduled else 0.0
     if previous is None or previous.fitted != scheduled or previous.process.probes.points.shape[1] != points.shape[1]:
-        fidelity = history.space.fidelity if history.with_fidelity else None
-        previous = _fit(points[:scheduled], log_costs[:scheduled] - location, location, fidelity, history.groups)
+        known, logs = points[:scheduled], log_costs[:scheduled] - location
+        if regression and history.with_fidelity:
+            previous = _fit_regression(known, logs, location, history.groups)
+        else:
+            fidelity = history.space.fidelity if history.with_fidelity else None
+            previous = _fit(known, logs, location, fidelity, history.groups)
     later = slice(len(previous.process), None)
     if len(points[later]):
         residual = log_costs[later] - location - previous.trend(points[later])
@@ -176,3 +193,29 @@ def _fit(points: Array, log_costs: Array, location: float, fidelity: Fidelity | 
     noise = float(np.exp(best[-1]))
     process = condition(kernel, Probes.values(points), log_costs - trend(points), np.full(len(points), noise))
     return CostModel(trend, process, location, noise, len(points))
+
+
+def _fit_regression(points: Array, log_costs: Array, location: float, groups: NDArray[np.intp]) -> CostModel:
+    """FABOLAS' own model: log cost = level + GP, a Matern 5/2 kernel in x times a linear regression in s."""
+    axes = int(groups[-1])
+    entries = [REGRESSION_LOG_VARIANCE, *[LOG_LENGTHSCALE] * axes, *MIXING, LOG_NOISE]
+    prior_mean, prior_sd = np.array(entries).T
+    x, s = points[:, :-1], points[:, -1]
+    evidence = Evidence(family("matern52"), x, log_costs, np.zeros(len(points)), LEVEL_VARIANCE, groups[:-1], s)
+
+    def negative_log_posterior(vectors: Array) -> tuple[Array, Array]:
+        value, gradient, _ = evidence.with_gradient(vectors)
+        standard = (vectors - prior_mean) / prior_sd
+        return 0.5 * (standard**2).sum(axis=1) - value, standard / prior_sd - gradient
+
+    best = prior_mean
+    if len(points):
+        starts = np.tile(prior_mean, (2, 1))
+        starts[:, -3] += np.array([-1.0, 1.0])
+        box = prior_mean - 6.0 * prior_sd, prior_mean + 6.0 * prior_sd
+        minima = minimize_in_box(negative_log_posterior, starts, *box, evaluations=60, tolerance=1e-2)
+        best = minima.points[np.argmin(minima.values)]
+    in_x = Kernel(family("matern52"), np.exp(best[:1]), np.exp(best[None, 1:-3])[:, groups[:-1]], LEVEL_VARIANCE)
+    kernel, noise = RegressionKernel.of(in_x, best[None, -3:-1], power=1), float(np.exp(best[-1]))
+    process = condition(kernel, Probes.values(points), log_costs, np.full(len(points), noise))
+    return CostModel(Trend.none(points.shape[1] - 1), process, location, noise, len(points))

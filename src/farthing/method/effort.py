@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median_high
 
 from farthing.method.quick import QUICK, Search
-from farthing.methods import EI, PES, Method
+from farthing.methods import EI, ES, PES, Method
 from farthing.settings import Settings
 from farthing.space import Space
 from farthing.trials import ABANDONED, COMPLETE, FAILED, PENDING, Trial
@@ -55,6 +55,8 @@ LIGHT_KNOWN = 100
 """Observations, the most representative ones, that a light surrogate knows."""
 
 LIGHT_GROWTH = 1.3
+
+LIGHT_REPRESENTERS = 20
 
 
 @dataclass
@@ -194,7 +196,8 @@ def at_level(level: str, settings: Settings, method: Method, with_fidelity: bool
     """Settings and method for a step at that level.
 
     Light is the most probable hyperparameters; and, where no fidelity is an axis, expected improvement in the place of information,
-    which takes a support, draws of the minimizer and expectation propagation. Where one is, no sample paths are followed.
+    which takes a support, draws of the minimizer and expectation propagation. Where one is, no sample paths are followed, and
+    entropy search has few representers.
     """
     if level == NORMAL:
         return settings, method
@@ -207,9 +210,13 @@ def at_level(level: str, settings: Settings, method: Method, with_fidelity: bool
         minimizers=max(settings.minimizers, 3),
         starts=min(settings.starts, 2),
     )
-    if not isinstance(method, PES):
+    if not isinstance(method, PES | ES):
         return lighter, method
-    return lighter, replace(method, paths=0.0) if with_fidelity else EI()
+    if not with_fidelity:
+        return lighter, EI()
+    if isinstance(method, ES):
+        return lighter, replace(method, representers=min(method.representers, LIGHT_REPRESENTERS))
+    return lighter, replace(method, paths=0.0)
 
 
 def draws_for(observations: int, settings: Settings) -> int:

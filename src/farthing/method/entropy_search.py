@@ -1,18 +1,18 @@
 """Entropy search: how much less an evaluation is expected to leave unknown of the place of the minimum (Hennig and Schuler 2012).
 
-The minimizer at full fidelity is taken to be one of m representer points. Their values are jointly Gaussian, N(mu, C), and each is the
-lowest with a probability p_i (numerics/minimum_probability.py). An evaluation at z moves them by an innovation w ~ N(0, 1):
+The minimizer at full fidelity is taken to be one of m representer points. Their values are jointly Gaussian, N(mu, C), and each is
+the lowest with a probability p_i (numerics/minimum_probability.py). An evaluation at z moves them by an innovation w ~ N(0, 1):
 
     mu -> mu + L w,   C -> C - L L^T,      L(z) = cov(f(representers), f(z)) / sqrt(var f(z) + noise)
 
-By Bayes' rule p_i(w) is in proportion to p_i q_i(w) / N(w; 0, 1), where q_i is the density of the innovation if i is the lowest. That
-is close to a Gaussian, with moments from the expectation propagation that gave p_i: a_i = pull_i . L and t_i = 1 - L^T tightness_i L.
-(Hennig and Schuler's second-order expansion of log p_i in the change of mu and C is the first order of log q_i in 1 - t_i.) So
+By Bayes' rule p_i(w) is in proportion to p_i q_i(w), where q_i is the density of the innovation if i is the lowest. That is close to
+a Gaussian, with moments from the expectation propagation that gave p_i: mean a_i = pull_i . L, variance t_i = 1 - L^T tightness_i L.
+(Hennig and Schuler's expansion of log p_i in the changes of mu and C is the first order of log q_i in 1 - t_i.) So
 
     gain(z) = H(E_w p(w)) - E_w H(p(w)),     w at the nodes of Gauss-Hermite quadrature
 
-which is never negative. Relative to a measure u from which representers are drawn, entropies change by sum_i p_i(w) log u_i; that is
-linear in p(w), and in expectation nothing of it is left.
+which is never negative. Relative to a measure u from which representers are drawn, entropies change by sum_i p_i(w) log u_i; that
+is linear in p(w), and in expectation nothing of it is left.
 """
 
 from __future__ import annotations

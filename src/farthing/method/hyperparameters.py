@@ -36,7 +36,9 @@ MIXING: of the regression's p and log e: how what cheap evaluations add goes wit
 """
 
 POWER = 2
-"""FABOLAS takes what cheap evaluations add to grow with the square of the way from full fidelity: (1 - s)^2 where its s = 1 is full."""
+"""FABOLAS takes what cheap evaluations add to grow with the square of the way from full fidelity, (1 - s)^2 in its terms, where s = 1
+is full.
+"""
 
 MEAN_VARIANCE = 1.0
 """Variance of the constant mean, in standardized units. The mean is integrated out, so a biased sample does not fix it."""

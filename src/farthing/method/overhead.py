@@ -108,6 +108,11 @@ class Price:
         affordable = max(int((thresholds > 0.0).sum()), 1)
         return cls(cost, thresholds[:affordable], (total / counts)[:affordable])
 
+    @classmethod
+    def constant(cls, cost: CostModel, overhead: float) -> Price:
+        """With the same overhead, in units of cost, at whatever cost."""
+        return cls(cost, np.array([np.inf]), np.array([overhead]))
+
     def horizon(self, cost: float) -> int | None:
         """How many more steps with evaluations of this cost the budget allows; at least this one."""
         if np.isinf(self.thresholds[0]):

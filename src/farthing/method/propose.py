@@ -13,6 +13,7 @@ from farthing.method.acquisition_search import Acquisition, candidates, informed
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.domain import Domain
 from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
+from farthing.method.entropy_search import EntropyReduction, draw_representers
 from farthing.method.feasibility import Feasibility, fit_feasibility
 from farthing.method.local_minima import LocalMinima, find_local_minima
 from farthing.method.minimizers import choose_rivals, condition_on_minimizers, draw_minimizers
@@ -24,7 +25,7 @@ from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.method.surrogate import Surrogate, fit_surrogate
 from farthing.method.taken import Taken
-from farthing.methods import EI, LCB, PES, PI, Method, Random
+from farthing.methods import EI, ES, FABOLAS, LCB, PES, PI, Method, Random
 from farthing.numerics.kernels import Array
 from farthing.settings import Settings
 from farthing.trials import History, Proposal, thinning
@@ -46,6 +47,11 @@ NEGLIGIBLE = 1e-12
 
 NOISELESS = 1e-4
 """Where the noise is not stated, an inferred variance below this share of that of the values is taken for none."""
+
+LIKELIEST = 16
+"""Representers of entropy search near which the next evaluation is looked for."""
+
+Gain = InformationGain | EntropyReduction
 
 SPARES = 64
 """Further points of the design, for those that would repeat one before."""
@@ -109,11 +115,14 @@ def believe(situation: Situation, previous: Beliefs | None = None) -> Beliefs:
     """
     history, settings, effort = situation.history, situation.settings, situation.effort
     most = None if effort == NORMAL else LIGHT_KNOWN
-    surrogate = fit_surrogate(history, settings, situation.seed, previous.surrogate if previous else None, effort, most)
+    regression = isinstance(situation.method, FABOLAS) and situation.method.kernel == "original"
+    known = previous.surrogate if previous else None
+    surrogate = fit_surrogate(history, settings, situation.seed, known, effort, most, regression)
     stride = thinning(len(history.trials), COSTS[effort])
     if effort == NORMAL or history.with_fidelity:
         same = previous is not None and previous.thinning == stride
-        cost = fit_cost(history.thinned(COSTS[effort]), settings.growth, previous.cost if previous and same else None)
+        learned = previous.cost if previous is not None and same else None
+        cost = fit_cost(history.thinned(COSTS[effort]), settings.growth, learned, regression)
     else:
         cost = _level_cost(history)
     overhead = scheduled_overhead(history, situation.effort, previous.overhead if previous else None)
@@ -218,7 +227,7 @@ class Deliberation:
     domain: Domain
     candidates: Array
     price: Price
-    gain: InformationGain | None
+    gain: Gain | None
     lift: Callable[[Array], Array]
 
     def cost(self, decided: Array) -> Array:
@@ -227,11 +236,14 @@ class Deliberation:
 
 
 def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) -> Deliberation:
-    """Draw minimizers, condition on each, weigh information against price; or take the improvement, for methods that do."""
+    """Draw minimizers, condition on each, weigh information against price; or the entropy that representers would lose; or take the
+    improvement, for methods that do.
+    """
     history, method, settings = situation.history, situation.method, situation.settings
     surrogate, minima = beliefs.surrogate, beliefs.minima
-    price = Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, situation.overhead_rate)
-    gain, minimizers = None, np.empty((0, surrogate.dimensions))
+    price = _price(situation, beliefs)
+    gain: Gain | None = None
+    minimizers = np.empty((0, surrogate.dimensions))
     if isinstance(method, PES):
         support = draw_support(method.support, surrogate, minima, beliefs.feasibility, settings.support_points, rng)
         minimizers = _draw_minimizers(surrogate, support, settings.minimizers, method, rng)
@@ -240,6 +252,12 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         process = surrogate.pretending(history.avoided).process
         conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, method)
         gain = InformationGain.of(surrogate, conditioned, settings.tolerance)
+    elif isinstance(method, ES):
+        representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
+        process = surrogate.pretending(history.avoided).process
+        gain = EntropyReduction.of(surrogate, process, representers, settings.tolerance)
+        minimizers = gain.likeliest(LIKELIEST)[:, : surrogate.dimensions]
+    if gain is not None:
         acquisition = _information_rate(gain, price if method.priced else None)
     else:
         acquisition = _improvement(situation, beliefs)
@@ -254,6 +272,14 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided)
     at_full = _at_full_fidelity(acquisition, surrogate)
     return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity)
+
+
+def _price(situation: Situation, beliefs: Beliefs) -> Price:
+    """Cost and overhead to come; where the method goes by the last overhead, that."""
+    method, rate = situation.method, situation.overhead_rate
+    if isinstance(method, FABOLAS) and method.overhead == "last":
+        return Price.constant(beliefs.cost, rate * situation.history.trials[-1].overhead)
+    return Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, rate)
 
 
 def _draw_minimizers(surrogate: Surrogate, support: Array, count: int, method: PES, rng: np.random.Generator) -> Array:
@@ -309,7 +335,7 @@ def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) 
     return np.asarray(free[0]) if len(free) else None
 
 
-def _information_rate(gain: InformationGain, price: Price | None) -> Acquisition:
+def _information_rate(gain: Gain, price: Price | None) -> Acquisition:
     """log(information gain / price), or log of the gain alone."""
 
     def value(points: Array) -> Array:

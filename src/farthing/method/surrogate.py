@@ -86,7 +86,8 @@ def fit_surrogate(
 ) -> Surrogate:
     """The surrogate for a history with at least one observation, of at most so many of them; it goes on with draws of that effort.
 
-    regression: with FABOLAS' own kernel where s is an axis. `previous`, a surrogate of the same study and effort, only saves work: with or without it the result is the same to the bit.
+    regression: with FABOLAS' own kernel where s is an axis. `previous`, a surrogate of the same study and effort, only saves work:
+    with or without it the result is the same to the bit.
     """
     carried = history.carried_at(effort)
     n = len(history)
@@ -148,7 +149,9 @@ def _extend(previous: Surrogate | None, carried: Carried, history: History, layo
         process = previous.process
     else:
         first = slice(0, seen)
-        process = condition(layout.kernel(draws), Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first])
+        process = condition(
+            layout.kernel(draws), Probes.values(history.points[first]), values[first], noise[:, None] + known[None, first]
+        )
     later = slice(len(process), None)
     if len(history.points[later]):
         process = process.append(Probes.values(history.points[later]), values[later], noise[:, None] + known[None, later])

@@ -185,7 +185,7 @@ class Kernel:
         return phi, slope
 
     def gradient(self, a: Array, b: Array, slopes: Array, weight: Array) -> Array:
-        """sum_n weight_n d k(a, b_n) / da, (K, m, D), with weight (K, m, n) or to be broadcast, and slopes of `values_and_slopes`."""
+        """sum_n weight_n d k(a, b_n) / da: (K, m, D). weight: (K, m, n), or broadcast to it; slopes: of `values_and_slopes`."""
         return contract_slopes(self, a, b, slopes * weight)
 
 

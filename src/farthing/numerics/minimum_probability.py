@@ -1,7 +1,7 @@
 """Which of m jointly Gaussian values is the lowest: the probability of each, by expectation propagation (Hennig and Schuler 2012).
 
-With f ~ N(mean, covariance), value i is the lowest where h_j = f_j - f_i >= 0 for all j != i. The mass p_i of that cone, and the mean
-and covariance of f inside it, come from one EP problem with m - 1 one-sided constraints for every i; all problems run at once.
+With f ~ N(mean, covariance), value i is the lowest where h_j = f_j - f_i >= 0 for all j != i. The mass p_i of that cone, and the
+mean and covariance of f inside it, come from one EP problem with m - 1 one-sided constraints for every i; all problems run at once.
 As in `farthing.numerics.kernels`, results lead with K Gaussians.
 """
 
@@ -32,7 +32,7 @@ class Lowest:
 
     log_probability: (K, m), its exponentials sum to 1 for each k.
     pull: (K, m, m), row i is C^-1 (E[f | i is the lowest] - mean), the gradient of log p_i in the mean.
-    tightness: (K, m, m, m), matrix i is C^-1 (C - cov[f | i is the lowest]) C^-1, minus the second derivative of log p_i in the mean.
+    tightness: (K, m, m, m), matrix i is C^-1 (C - cov[f | i is the lowest]) C^-1, minus the Hessian of log p_i in the mean.
     converged: (K, m); log_mass: (K, m), log p_i before they were made to sum to 1.
     """
 
@@ -50,9 +50,9 @@ class Lowest:
 def lowest_of(mean: Array, covariance: Array, *, iterations: int = 40, tolerance: float = 0.02) -> Lowest:
     """The probability of each of m values to be the lowest of N(mean, covariance), (K, m) and (K, m, m).
 
-    Sites are updated all together, in natural parameters and damped; a problem is done when no site moves by more than `tolerance` in
-    units of its marginal. Probabilities are then within some 0.002 of what EP comes to in the end, a tenth of how far that is from
-    the truth. One that is not done after `iterations` keeps what it has come to.
+    Sites are updated all together, in natural parameters and damped; a problem is done when no site moves by more than `tolerance`
+    in units of its marginal. Probabilities are then within some 0.002 of what EP comes to in the end, a tenth of how far that is
+    from the truth. One that is not done after `iterations` keeps what it has come to.
     """
     draws, m = mean.shape
     own = np.arange(m)
@@ -109,7 +109,7 @@ def _propagate(mean: Array, cov: Array, active: NDArray[np.bool_], iterations: i
         if not len(j):
             break
         t, b, on = precision[j], shift[j], active[j]
-        root, inverse, post_mean, variance = _combine(mean[j], cov[j], t, b)
+        _, _, post_mean, variance = _combine(mean[j], cov[j], t, b)
         cavity_precision = np.maximum(1.0 / variance - t, NARROWEST)
         cavity_variance = 1.0 / cavity_precision
         cavity_mean = cavity_variance * (post_mean / variance - b)
@@ -133,7 +133,7 @@ def _combine(mean: Array, cov: Array, t: Array, b: Array) -> tuple[Array, Array,
     middle *= root[:, None, :]
     diagonal = np.arange(mean.shape[1])
     middle[:, diagonal, diagonal] += 1.0
-    inverse: Array = np.linalg.inv(middle)
+    inverse = np.asarray(np.linalg.inv(middle), dtype=float)
     over = np.where(on, 1.0 / np.where(on, root, 1.0), 0.0)
     post_mean = over * (np.matmul(inverse, (root * mean - over * b)[:, :, None])[:, :, 0] + over * b)
     kept = np.diagonal(inverse, axis1=1, axis2=2)
@@ -144,8 +144,8 @@ def _combine(mean: Array, cov: Array, t: Array, b: Array) -> tuple[Array, Array,
 def _summary(mean: Array, cov: Array, t: Array, b: Array, active: NDArray[np.bool_], done: NDArray[np.bool_]) -> _Sites:
     """Derivatives and mass of what EP has come to.
 
-    log mass = sum_j (log Z_j - log z_j) + log z, where Z_j is the cavity's mass above 0, z_j that of the cavity times the site, and z
-    that of the Gaussian times all sites.
+    log mass = sum_j (log Z_j - log z_j) + log z, where Z_j is the cavity's mass above 0, z_j that of the cavity times the site, and
+    z that of the Gaussian times all sites.
     """
     root, inverse, post_mean, variance = _combine(mean, cov, t, b)
     pull = b - t * post_mean
