@@ -5,8 +5,8 @@ the lowest with a probability p_i (numerics/minimum_probability.py). An evaluati
 
     mu -> mu + L w,   C -> C - L L^T,      L(z) = cov(f(representers), f(z)) / sqrt(var f(z) + noise)
 
-By Bayes' rule p_i(w) is in proportion to p_i q_i(w), where q_i is the density of the innovation if i is the lowest. That is close to
-a Gaussian, with moments from the expectation propagation that gave p_i: mean a_i = pull_i . L, variance t_i = 1 - L^T tightness_i L.
+By Bayes' rule p_i(w) is in proportion to p_i q_i(w), where q_i is the density of the innovation if i is the lowest. That is close
+to a Gaussian, with moments from the EP that gave p_i: its mean is a_i = pull_i . L, its variance t_i = 1 - L^T tightness_i L.
 (Hennig and Schuler's expansion of log p_i in the changes of mu and C is the first order of log q_i in 1 - t_i.) So
 
     gain(z) = H(E_w p(w)) - E_w H(p(w)),     w at the nodes of Gauss-Hermite quadrature

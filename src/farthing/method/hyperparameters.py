@@ -36,8 +36,8 @@ MIXING: of the regression's p and log e: how what cheap evaluations add goes wit
 """
 
 POWER = 2
-"""FABOLAS takes what cheap evaluations add to grow with the square of the way from full fidelity, (1 - s)^2 in its terms, where s = 1
-is full.
+"""FABOLAS takes what cheap evaluations add to grow with the square of the way from full fidelity. It writes (1 - s)^2: its full
+fidelity is s = 1.
 """
 
 MEAN_VARIANCE = 1.0

@@ -22,6 +22,9 @@ DISTINCT = 1e-10
 WEAKEST = 1e-7
 """Least precision of a site, in units of the precision of its difference: as good as none, and keeps 1 - (1 - t) above rounding."""
 
+HOPELESS = -14.0
+"""A value that is below some other with a log probability under this is not looked at more closely."""
+
 NARROWEST = 1e-9
 """A cavity or a truncated difference is not taken to be narrower, in units of its prior variance."""
 
@@ -34,6 +37,7 @@ class Lowest:
     pull: (K, m, m), row i is C^-1 (E[f | i is the lowest] - mean), the gradient of log p_i in the mean.
     tightness: (K, m, m, m), matrix i is C^-1 (C - cov[f | i is the lowest]) C^-1, minus the Hessian of log p_i in the mean.
     converged: (K, m); log_mass: (K, m), log p_i before they were made to sum to 1.
+    A hopeless value has the probability that it is below its strongest rival, which is more than its own, and no pull or tightness.
     """
 
     log_probability: Array
@@ -66,23 +70,29 @@ def lowest_of(mean: Array, covariance: Array, *, iterations: int = 40, tolerance
     h_cov *= inverse_sd[:, :, :, None]
     h_cov *= inverse_sd[:, :, None, :]
     scale = inverse_sd.reshape(draws * m, m)
-    sites = _propagate(h_mean * scale, h_cov.reshape(draws * m, m, m), scale > 0.0, iterations, tolerance)
+    h_mean *= scale
+    bound = log_normal_cdf(np.where(scale > 0.0, h_mean, np.inf).min(axis=1))
+    hopeful = np.flatnonzero(bound > HOPELESS)
+    sites = _propagate(h_mean[hopeful], h_cov.reshape(draws * m, m, m)[hopeful], scale[hopeful] > 0.0, iterations, tolerance)
 
     # From h, in its units, back to f: with D the matrix of differences, h = D f, the pull is D^T pull and the tightness D^T R D.
-    pull = (sites.pull * scale).reshape(draws, m, m)
+    pull, tightness = np.zeros((draws * m, m)), np.zeros((draws * m, m, m))
+    pull[hopeful] = sites.pull * scale[hopeful]
+    tightness[hopeful] = sites.tightness * scale[hopeful][:, :, None] * scale[hopeful][:, None, :]
+    pull, tightness = pull.reshape(draws, m, m), tightness.reshape(draws, m, m, m)
     pull[:, own, own] = -pull.sum(axis=2)
-    tightness = sites.tightness
-    tightness *= scale[:, :, None]
-    tightness *= scale[:, None, :]
-    rows = tightness.sum(axis=2)
-    tightness = tightness.reshape(draws, m, m, m)
-    tightness[:, own, own, :] = -rows.reshape(draws, m, m)
-    tightness[:, own, :, own] = -rows.reshape(draws, m, m).swapaxes(0, 1)
-    tightness[:, own, own, own] = rows.sum(axis=1).reshape(draws, m)
-    log_mass = sites.log_mass.reshape(draws, m)
+    rows = tightness.sum(axis=3)
+    tightness[:, own, own, :] = -rows
+    tightness[:, own, :, own] = -rows.swapaxes(0, 1)
+    tightness[:, own, own, own] = rows.sum(axis=2)
+    log_mass, converged = bound, np.ones(draws * m, dtype=bool)
+    # No cone has more mass than the half-space around it, whatever EP says.
+    log_mass[hopeful] = np.minimum(sites.log_mass, bound[hopeful])
+    converged[hopeful] = sites.converged
+    log_mass = log_mass.reshape(draws, m)
     top = log_mass.max(axis=1, keepdims=True)
     total = top + np.log(np.exp(log_mass - top).sum(axis=1, keepdims=True))
-    return Lowest(log_mass - total, pull, tightness, sites.converged.reshape(draws, m), log_mass)
+    return Lowest(log_mass - total, pull, tightness, converged.reshape(draws, m), log_mass)
 
 
 @dataclass(frozen=True)
