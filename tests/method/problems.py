@@ -21,13 +21,17 @@ def known_surrogate(
     variances: list[float] | None = None,
     noise: float = 1e-4,
     weights: list[float] | None = None,
+    trend: float = 0.0,
 ) -> Surrogate:
     """A surrogate whose hyperparameters are given rather than inferred; values are taken as standardized."""
     scales = np.array(lengthscales, dtype=float)
     draws = len(scales)
     variance = np.ones(draws) if variances is None else np.array(variances)
     process = condition(
-        Kernel(family("matern52"), variance, scales), Probes.values(points), values, np.full((draws, len(points)), noise)
+        Kernel(family("matern52"), variance, scales, trend=trend),
+        Probes.values(points),
+        values,
+        np.full((draws, len(points)), noise),
     )
     share = np.full(draws, 1.0 / draws) if weights is None else np.array(weights)
     carried = Carried(((0.0,) * (scales.shape[1] + 2),) * draws, len(points), 0.0, 1.0, 0.0, 0.0)

@@ -174,3 +174,14 @@ def test_draws_left_behind_by_a_change_of_scale_find_back():
     draws = np.array(surrogate.carried.draws)
     mode = most_probable(posterior, np.concatenate([draws, posterior.prior_mean[None]]))
     assert (posterior.log_density(draws) > posterior.log_density(mode[None]) - 20.0).all()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_all_cheap_values_have_in_common_does_not_count_against_them(seed):
+    """Cheap values are higher by the same 4 everywhere: without a trend in the mean, s would be taken to change everything."""
+    rng = np.random.default_rng(seed)
+    points = np.column_stack([np.repeat(rng.random((8, 2)), 2, axis=0), np.tile([0.0, 1.0], 8)])
+    values = np.sin(6.0 * points[:, 0]) + points[:, 1]
+    history = history_of(points, values + 4.0 * points[:, 2], fidelity=True)
+    lengthscales = fit_surrogate(history, ft.Settings(draws=16), seed=0).process.kernel.lengthscales[:, -1]
+    assert np.median(lengthscales) > 1.5  # 0.7 without a trend

@@ -69,14 +69,15 @@ def test_gain_vanishes_as_noise_grows_and_is_never_negative():
     [PES(), PES(off_diagonal=True), PES(below_best=False, rivals=0), EnvPES(rivals=3)],
     ids=["default", "paper's off-diagonals", "derivatives alone", "few rivals"],
 )
-@pytest.mark.parametrize("with_fidelity", [False, True])
-def test_gradient_matches_finite_differences(method, with_fidelity):
+@pytest.mark.parametrize(("with_fidelity", "trend"), [(False, 0.0), (True, 0.0), (True, 1.5)])
+def test_gradient_matches_finite_differences(method, with_fidelity, trend):
+    """With a trend, the variance before any observation has a slope of its own in s."""
     d = 3
     axes = d + int(with_fidelity)
     rng = np.random.default_rng(5)
     points, values = rng.random((12, axes)), rng.standard_normal(12)
     scales = [[0.4, 0.7, 0.5, 0.9][:axes], [0.6, 0.3, 0.8, 0.5][:axes]]
-    surrogate = known_surrogate(points, values, d, scales, [1.0, 0.6], noise=1e-2, weights=[0.7, 0.3])
+    surrogate = known_surrogate(points, values, d, scales, [1.0, 0.6], noise=1e-2, weights=[0.7, 0.3], trend=trend)
     gain = gain_of(surrogate, method)
     z = rng.uniform(0.05, 0.95, (6, axes))
     value, gradient = gain.with_gradient(z)

@@ -167,7 +167,7 @@ def test_both_product_paths_agree_with_a_dense_solve(small, monkeypatch):
     mean, cov = process.predict(probes)
     rows = rng.standard_normal((2, 3, 180))
     for k in range(2):
-        observed = kernel.values(points, points)[k] + (1e-2 + JITTER * kernel.prior_variance[k]) * np.eye(180)
+        observed = kernel.values(points, points)[k] + (1e-2 + JITTER * kernel.variance_at_zero[k]) * np.eye(180)
         cross, prior = kernel.values(probes.points, points)[k], kernel.values(probes.points, probes.points)[k]
         dense_mean, dense_cov = dense_posterior(observed, cross, prior, values)
         np.testing.assert_allclose(mean[k], dense_mean, atol=1e-8)

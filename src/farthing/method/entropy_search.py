@@ -81,7 +81,7 @@ class EntropyReduction:
         mean = np.einsum("kmn,kn->km", white, process.whitened)
         covariance = process.kernel_covariance(Probes.values(places)) - np.matmul(white, white.swapaxes(1, 2))
         indifference = surrogate.standardization.apply_noise(np.array(tolerance), np.array(surrogate.standardization.knee))
-        noise = surrogate.noise + indifference + JITTER * process.kernel.prior_variance
+        noise = surrogate.noise + indifference + JITTER * process.kernel.variance_at_zero
         return cls(process, places, white, process.unwhiten(white), lowest_of(mean, covariance), surrogate.weights, noise)
 
     def likeliest(self, count: int) -> Array:

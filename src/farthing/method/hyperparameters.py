@@ -43,6 +43,11 @@ fidelity is s = 1.
 MEAN_VARIANCE = 1.0
 """Variance of the constant mean, in standardized units. The mean is integrated out, so a biased sample does not fix it."""
 
+TREND_VARIANCE = 1.0
+"""Variance of the mean's slope in s. Losses are higher after few epochs, whatever x; without a trend for that it would look as if
+cheap evaluations had little to do with the objective.
+"""
+
 STRAY = 15.0
 """Nats, plus one for each hyperparameter, below the mode at which a draw is out of place: P/2 is what a good one has."""
 
@@ -71,6 +76,11 @@ class Layout:
         return cls(family(settings.kernel), history.groups, space.numbers, choices, within, regression and within)
 
     @property
+    def trend(self) -> float:
+        """Variance of the slope of the mean: the last axis has one if it is the fidelity, and no regression."""
+        return TREND_VARIANCE if self.with_fidelity and not self.regression else 0.0
+
+    @property
     def priors(self) -> list[tuple[float, float]]:
         """Mean and standard deviation of every entry."""
         number = float(LOG_LENGTHSCALE[0] + 0.5 * np.log(self.numbers + self.choices)), LOG_LENGTHSCALE[1]
@@ -85,14 +95,14 @@ class Layout:
         """The kernels of draws (K, P)."""
         variance = np.exp(draws[:, 0])
         if not self.regression:
-            return Kernel(self.family, variance, np.exp(draws[:, 1:-1])[:, self.groups], MEAN_VARIANCE)
+            return Kernel(self.family, variance, np.exp(draws[:, 1:-1])[:, self.groups], MEAN_VARIANCE, self.trend)
         in_x = Kernel(self.family, variance, np.exp(draws[:, 1:-3])[:, self.groups[:-1]], MEAN_VARIANCE)
         return RegressionKernel.of(in_x, draws[:, -3:-1], POWER)
 
     def evidence(self, points: Array, values: Array, noise: Array) -> Evidence:
         """The evidence of values (n,) at points (n, D) with known noise variances (n,)."""
         if not self.regression:
-            return Evidence(self.family, points, values, noise, MEAN_VARIANCE, self.groups)
+            return Evidence(self.family, points, values, noise, MEAN_VARIANCE, self.groups, trend=self.trend)
         basis = points[:, -1] ** POWER
         return Evidence(self.family, points[:, :-1], values, noise, MEAN_VARIANCE, self.groups[:-1], basis)
 

@@ -42,7 +42,7 @@ def draw_minimizers(surrogate: Surrogate, support: Array, count: int, rng: np.ra
     for k in range(len(mean)):
         kernel = process.kernel.only(k)
         posterior = kernel.values(z, z)[0] - white[k] @ white[k].T
-        lower = cholesky(posterior, np.full(len(z), kernel.prior_variance[0]))
+        lower = cholesky(posterior, kernel.variance_at(z)[0])
         out[k] = support[np.argmin(mean[k, :, None] + lower @ normal[k], axis=0)]
     return out
 
@@ -115,7 +115,7 @@ class Entries:
         """Prior standard deviation of every entry: (K, p)."""
         origin = Probes.of(np.zeros((1, kernel.lengthscales.shape[1])), self.derivative_axes)
         derivatives = np.sqrt(np.diagonal(covariance(kernel, origin, origin), axis1=1, axis2=2))
-        values = np.repeat(np.sqrt(kernel.prior_variance)[:, None], 1 + len(self.rivals), axis=1)
+        values = np.repeat(np.sqrt(kernel.variance_at_zero)[:, None], 1 + len(self.rivals), axis=1)
         return np.concatenate([derivatives, values], axis=1)
 
     def kinds(self, x: Array) -> tuple[Mask, Mask, Array]:
@@ -296,6 +296,7 @@ def entry_covariance_gradient(kernel: Kernel, entries: Entries, units: Array, x:
     total = gradient.sum(axis=(0, 1))
     if len(entries.rivals):
         _, slopes = kernel.values_and_slopes(z, entries.rivals)
+        # The rivals are at s = 0, where they have no part in the trend.
         slopes *= b[..., entries.derivatives + 1 :].sum(axis=1)
         total += contract_slopes(kernel, z, entries.rivals, slopes).sum(axis=0)
     return total

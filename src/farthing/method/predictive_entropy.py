@@ -14,7 +14,7 @@ import numpy as np
 from farthing.method.minimizers import ConditionedProcess, entry_covariance, entry_covariance_gradient
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.gaussian_process import JITTER
-from farthing.numerics.kernels import Array, contract_slopes
+from farthing.numerics.kernels import Array
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class InformationGain:
         as noise.
         """
         indifference = surrogate.standardization.apply_noise(np.array(tolerance), np.array(surrogate.standardization.knee))
-        prior = conditioned.process.kernel.prior_variance
+        prior = conditioned.process.kernel.variance_at_zero
         return cls(conditioned, surrogate.weights, surrogate.noise + indifference + JITTER * prior)
 
     def __call__(self, points: Array) -> Array:
@@ -42,7 +42,7 @@ class InformationGain:
     def with_gradient(self, points: Array) -> tuple[Array, Array]:
         """Information gain (C,) and its gradient (C, D).
 
-        With beta = C^-1 k(X, z): dv = -2 beta . dk;  with b = B kappa: d(kappa^T B kappa) = 2 b . d kappa, where
+        With beta = C^-1 k(X, z): dv = dk(z, z) - 2 beta . dk;  with b = B kappa: d(kappa^T B kappa) = 2 b . d kappa, where
         d kappa = d(prior covariance) - (C^-1 cov(X, e))^T dk. All that meets dk is gathered into one vector for each k and z.
         """
         c = self.conditioned
@@ -60,7 +60,8 @@ class InformationGain:
             weight.transpose(0, 2, 1, 3).reshape(len(weight), weight.shape[2], -1),
             c.dual.transpose(0, 1, 3, 2).reshape(len(weight), -1, len(x)),
         )
-        gradient = contract_slopes(kernel, points, x, slope * gathered).sum(axis=0)
+        gradient = kernel.gradient(points, x, slope, gathered).sum(axis=0)
+        gradient += np.einsum("kc,kci->ci", on_variance, kernel.variance_gradient(points))
         gradient += entry_covariance_gradient(kernel, c.entries, c.units, c.places, points, weight)
         return value, gradient
 
@@ -69,8 +70,7 @@ class InformationGain:
         c = self.conditioned
         kernel = c.process.kernel
         white = c.process.whiten(cross)
-        prior = kernel.prior_variance[:, None]
-        variance = np.maximum(prior - np.einsum("kcn,kcn->kc", white, white), 0.0)
+        variance = np.maximum(kernel.variance_at(points) - np.einsum("kcn,kcn->kc", white, white), 0.0)
         kappa = entry_covariance(kernel, c.entries, c.units, c.places, points)
         kappa -= np.matmul(white[:, None], c.white)
         pulled = np.matmul(kappa, c.reduction)

@@ -25,7 +25,7 @@ class Evidence:
 
     points: (n, D); values: (n,), or given at each call; noise: (n,) known variances that come on top of the inferred one;
     groups: (D,) which of the lengthscales each column has, 0, 1, ... in this order, one each where it is None;
-    basis: (n,) the regression's g at each observation, None where there is no regression.
+    basis: (n,) the regression's g at each observation, None where there is no regression; constant, trend: of the unknown mean.
     """
 
     family: Family
@@ -35,6 +35,7 @@ class Evidence:
     constant: float = 0.0
     groups: NDArray[np.intp] | None = None
     basis: Array | None = None
+    trend: float = 0.0
 
     @cached_property
     def _packing(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -51,6 +52,15 @@ class Evidence:
         squares = ((self.points[rows] - self.points[columns]) ** 2).T
         firsts = np.arange(len(squares)) if self.groups is None else np.flatnonzero(np.diff(self.groups, prepend=-1))
         return squares.copy() if len(firsts) == len(squares) else np.ascontiguousarray(np.add.reduceat(squares, firsts, axis=0))
+
+    @cached_property
+    def _mean_covariance(self) -> Array | float:
+        """What packed entries have by the unknown mean."""
+        if self.trend == 0.0:
+            return self.constant
+        rows, columns, _ = self._packing
+        last = self.points[:, -1]
+        return self.constant + self.trend * last[rows] * last[columns]
 
     @cached_property
     def _basis_terms(self) -> tuple[Array, Array]:
@@ -124,7 +134,7 @@ class Evidence:
             matrix = variance * profile[0]
             if self.basis is not None:
                 matrix *= self._factor(vector)
-            matrix += self.constant
+            matrix += self._mean_covariance
             matrix[diagonal] += noise + self.noise[rows[diagonal]] + JITTER * matrix[diagonal]
         if not np.isfinite(matrix).all():  # LAPACK factors NaN and infinity without complaint
             return -np.inf, None, profile[0], profile[-1], values

@@ -125,7 +125,7 @@ class GaussianProcess:
         """
         inverse = np.matmul(self.whitener.transpose(0, 2, 1), self.whitener)
         weight = 0.5 * (self.dual[:, :, None] * self.dual[:, None, :] - inverse)
-        scaled = replace(self.kernel, constant=0.0)
+        scaled = replace(self.kernel, constant=0.0, trend=0.0)
         parts = [covariance(scaled, self.probes, self.probes)]
         for axis in range(self.kernel.lengthscales.shape[1]):
             parts.append(covariance_lengthscale_derivative(self.kernel, self.probes, self.probes, axis))

@@ -4,8 +4,8 @@ Notation, used throughout `farthing.numerics`:
 
     D   axes of the input              n, m   numbers of points or probes
     K   kernels at once ("draws"): every array of results leads with this axis
-    k(z, z') = A * phi(u) + B,   u = sum_i (z_i - z'_i)^2 / l_i^2
-    A   variance    l   lengthscales    B   variance of the unknown constant mean
+    k(z, z') = A * phi(u) + B + T s s',   u = sum_i (z_i - z'_i)^2 / l_i^2,   s the last axis
+    A   variance    l   lengthscales    B, T   variances of the level and of the slope in s of the unknown mean
     w_i = (z_i - z'_i) / l_i^2,  so that  du/dz_i = 2 w_i
 
 A *probe* is a point and what is asked of f there: its value, one first derivative or one second derivative.
@@ -113,24 +113,29 @@ def family(name: str) -> Family:
 class Kernel:
     """K kernels of one family over the same D axes.
 
-    variance: (K,), lengthscales: (K, D), constant: the variance B of the constant mean, which values share and derivatives
-    do not see.
+    variance: (K,), lengthscales: (K, D). constant and trend, B and T, are those of the unknown mean, linear in the last axis.
+    Derivatives along the others do not see it, and where s = 0 nothing sees the trend.
     """
 
     family: Family
     variance: Array
     lengthscales: Array
     constant: float = 0.0
+    trend: float = 0.0
 
     @property
-    def prior_variance(self) -> Array:
-        """Variance of one value of f before any observation, (K,)."""
+    def variance_at_zero(self) -> Array:
+        """Variance of a value of f where s = 0 before any observation, (K,)."""
         return self.variance + self.constant
+
+    def mean_covariance(self, a: Array, b: Array) -> Array | float:
+        """What values at the rows of a and b have in common by the unknown mean: (m, n), or one number."""
+        return self.constant if self.trend == 0.0 else self.constant + self.trend * np.outer(a[:, -1], b[:, -1])
 
     @property
     def derivable(self) -> int:
         """Along how many of the axes, the first ones, derivatives of f may be asked for."""
-        return self.lengthscales.shape[1]
+        return self.lengthscales.shape[1] - int(self.trend != 0.0)
 
     def only(self, k: int) -> Kernel:
         """The k-th of the K kernels, alone."""
@@ -138,11 +143,17 @@ class Kernel:
 
     def variance_at(self, points: Array) -> Array:
         """Variance of the value at each point (m, D) before any observation: (K, m)."""
-        return self.variance[:, None] * self.factor_at(points) + self.constant
+        out = self.variance[:, None] * self.factor_at(points) + self.constant
+        if self.trend != 0.0:
+            out += self.trend * points[:, -1] ** 2
+        return out
 
     def variance_gradient(self, points: Array) -> Array:
         """Gradient of that variance in the point: (K, m, D)."""
-        return np.zeros((len(self.variance), *points.shape))
+        out = np.zeros((len(self.variance), *points.shape))
+        if self.trend != 0.0:
+            out[:, :, -1] = 2.0 * self.trend * points[:, -1]
+        return out
 
     def factor(self, a: Array, b: Array) -> Array | float:
         """What A phi(u) is multiplied by between the rows of a and b, (K, m, n): nothing, for a stationary kernel."""
@@ -173,20 +184,23 @@ class Kernel:
         """Covariance of values at the rows of a and b: (K, m, n)."""
         phi = self.family.profile(self.squared_distances(a, b), 0)[0]
         phi *= self.variance[:, None, None]
-        phi += self.constant
+        phi += self.mean_covariance(a, b)
         return phi
 
     def values_and_slopes(self, a: Array, b: Array) -> tuple[Array, Array]:
         """Covariance of values, and A*phi'(u), from which d/da_i = 2 * slope * (a_i - b_i) / l_i^2. Both (K, m, n)."""
         phi, slope = self.family.profile(self.squared_distances(a, b), 1)
         phi *= self.variance[:, None, None]
-        phi += self.constant
+        phi += self.mean_covariance(a, b)
         slope *= self.variance[:, None, None]
         return phi, slope
 
     def gradient(self, a: Array, b: Array, slopes: Array, weight: Array) -> Array:
         """sum_n weight_n d k(a, b_n) / da: (K, m, D). weight: (K, m, n), or broadcast to it; slopes: of `values_and_slopes`."""
-        return contract_slopes(self, a, b, slopes * weight)
+        out = contract_slopes(self, a, b, slopes * weight)
+        if self.trend != 0.0:
+            out[:, :, -1] += self.trend * np.matmul(weight, b[:, -1])
+        return out
 
 
 def contract_slopes(kernel: Kernel, points: Array, others: Array, weighted_slope: Array) -> Array:
@@ -266,7 +280,7 @@ def _by_orders(kernel: Kernel, a: Probes, b: Probes, scaled_axis: int | None) ->
             f"but derivative {highest} was asked for; use matern52 or squared_exponential"
         )
     if max(a.axes.max(initial=NO_AXIS), b.axes.max(initial=NO_AXIS)) >= kernel.derivable:
-        raise KernelError("a kernel with a regression in its last axis has no derivatives there; use one that is stationary in it")
+        raise KernelError("a kernel with a regression or a trend in its last axis has no derivatives there; use one that is stationary in it")
     out = np.empty((len(kernel.variance), len(a), len(b)))
     for p in range(3):
         rows = np.flatnonzero(a.orders == p)
@@ -287,7 +301,7 @@ def _block(kernel: Kernel, za: Array, axes_a: Axes, zb: Array, axes_b: Axes, sca
     scale = (-1.0) ** axes_b.shape[1] * kernel.variance[:, None, None] * kernel.factor(za, zb)
     if scaled_axis is None:
         block = scale * _derivative(kernel, u, difference, slots)
-        return block if slots else block + kernel.constant
+        return block if slots else block + kernel.mean_covariance(za, zb)
     count = sum((slot == scaled_axis).astype(float) for slot in slots) if slots else np.zeros(u.shape[1:])
     once_more = [*slots, np.full(u.shape[1:], scaled_axis, dtype=np.intp)]
     inner = -count * _derivative(kernel, u, difference, slots)

@@ -4,9 +4,9 @@ A path of the posterior is a path of the prior, pulled towards the observations 
 
     f(z) = g(z) + k(z, X) C^-1 (y - g(X) - e),    g ~ GP(0, k),   e ~ N(0, noise)
 
-g is a constant plus waves a cos(w.z) + b sin(w.z) with frequencies w from the kernel's spectrum: for Matern kernels with p + 1/2
-that of a t distribution with 2p + 1 degrees of freedom. With finitely many waves g is only nearly a path of the prior; that the
-observations are met does not suffer from it.
+g is the unknown mean plus waves a cos(w.z) + b sin(w.z) with frequencies w from the kernel's spectrum: for Matern kernels with
+p + 1/2 that of a t distribution with 2p + 1 degrees of freedom. With finitely many waves g is only nearly a path of the prior; that
+the observations are met does not suffer from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ WAVES = 192
 class SamplePaths:
     """r paths of each of K processes; path p is number p mod r of process p // r. Processes that observed values only.
 
-    frequencies: (K, F, D); cosines, sines: (K r, F); levels: (K r,); pulls: (K r, n), the factors of k(z, X).
+    frequencies: (K, F, D); cosines, sines: (K r, F); levels, tilts: (K r,) the mean's level and slope in the last
+    axis; pulls: (K r, n), the factors of k(z, X).
     """
 
     process: GaussianProcess
@@ -34,6 +35,7 @@ class SamplePaths:
     cosines: Array
     sines: Array
     levels: Array
+    tilts: Array
     pulls: Array
 
     @classmethod
@@ -45,12 +47,14 @@ class SamplePaths:
         size = np.sqrt(kernel.variance / waves)[:, None, None]
         cosines, sines = size * rng.standard_normal((2, draws, count, waves))
         levels = np.sqrt(kernel.constant) * rng.standard_normal((draws, count))
+        tilts = np.sqrt(kernel.trend) * rng.standard_normal((draws, count))
         phases = np.matmul(points, frequencies.transpose(0, 2, 1)).transpose(0, 2, 1)
         prior = np.matmul(cosines, np.cos(phases)) + np.matmul(sines, np.sin(phases)) + levels[:, :, None]
+        prior += tilts[:, :, None] * points[:, -1]
         error = np.sqrt(process.noise)[:, None] * rng.standard_normal(prior.shape)
         pulls = process.unwhiten(process.whitened[:, None] - process.whiten(prior + error))
         cosines, sines, pulls = (part.reshape(draws * count, -1) for part in (cosines, sines, pulls))
-        return cls(process, frequencies, cosines, sines, levels.reshape(-1), pulls)
+        return cls(process, frequencies, cosines, sines, levels.reshape(-1), tilts.reshape(-1), pulls)
 
     @property
     def count(self) -> int:
@@ -68,7 +72,7 @@ class SamplePaths:
         cosines, sines, pulls = (part.reshape(draws, self.count, -1) for part in (self.cosines, self.sines, self.pulls))
         values = np.matmul(cosines, np.cos(phases)) + np.matmul(sines, np.sin(phases))
         values += np.matmul(pulls, kernel.values(seen, points))
-        return values.reshape(len(self), -1) + self.levels[:, None]
+        return values.reshape(len(self), -1) + self.levels[:, None] + np.outer(self.tilts, points[:, -1])
 
     def along(self, which: NDArray[np.intp], points: Array) -> tuple[Array, Array]:
         """Values (m,) and gradients (m, D) at points (m, D), point i on path which[i]."""
@@ -86,6 +90,9 @@ class SamplePaths:
         phi, slope = kernel.family.profile(np.maximum(u, 0.0), 1)
         variance = kernel.variance[draws]
         value += variance * np.einsum("mn,mn->m", pulls, phi) + kernel.constant * pulls.sum(axis=1)
+        tilts = self.tilts[which] + kernel.trend * (pulls @ seen[:, -1])
+        value += tilts * points[:, -1]
+        gradient[:, -1] += tilts
         slope *= pulls
         gradient += 2.0 * variance[:, None] * w * (points * slope.sum(axis=1)[:, None] - slope @ seen)
         return value, gradient
