@@ -310,7 +310,7 @@ def test_a_method_may_be_given_by_its_name_alone():
 def test_settings_left_out_have_their_defaults_and_unknown_ones_are_refused():
     assert settings_of_json({}) == ft.Settings()
     assert settings_of_json({"initial_fidelities": [0.0, 1.0]}) == ft.Settings(initial_fidelities=(0.0, 1.0))
-    with pytest.raises(ft.SettingsError, match="there is no setting 'drawz'; there are kernel, sampler, draws"):
+    with pytest.raises(ft.SettingsError, match="there is no setting 'drawz'; there are kernel, trend, sampler, draws"):
         settings_of_json({"drawz": 3})
     with pytest.raises(ft.SettingsError, match="setting draws is 'many'"):
         settings_of_json({"draws": "many"})

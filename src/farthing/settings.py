@@ -21,6 +21,7 @@ class Settings:
     """Settings of a study; `Settings.describe()` prints them with their meaning."""
 
     kernel: str = _setting("matern52", f"kernel of the surrogate: {', '.join(FAMILIES)}")
+    trend: bool = _setting(True, "cheap evaluations may all be higher, or lower, than the truth; the paper has no such trend")
     sampler: str = _setting("hmc", f"how hyperparameters are drawn: {', '.join(SAMPLERS)}")
     draws: int = _setting(8, "hyperparameter draws in the surrogate")
     growth: float = _setting(1.2, "draws are moved when observations have grown by this factor, or fit the new ones badly")
@@ -59,7 +60,8 @@ class Settings:
         need(at_least("tolerance", 0.0), "tolerance", "a number from 0 up")
         need(self.overhead_price is None or at_least("overhead_price", 0.0), "overhead_price", "None or a number from 0 up")
         need(at_least("thinking_share", 0.0) and 0.0 < self.thinking_share <= 1.0, "thinking_share", "a number above 0, up to 1")
-        need(isinstance(self.confirm, bool), "confirm", "True or False")
+        for name in ("trend", "confirm"):
+            need(isinstance(getattr(self, name), bool), name, "True or False")
 
     @classmethod
     def describe(cls) -> str:

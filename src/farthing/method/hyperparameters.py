@@ -58,7 +58,7 @@ REACH = 6.0
 @dataclass(frozen=True)
 class Layout:
     """What the entries of a hyperparameter vector mean. groups: (D,) the axis of every column; numbers, choices: how many axes;
-    with_fidelity: whether s is the last axis, with a lengthscale, or with a regression.
+    with_fidelity: whether s is the last axis, with a lengthscale and perhaps a trend of the mean, or with a regression.
     """
 
     family: Family
@@ -66,6 +66,7 @@ class Layout:
     numbers: int
     choices: int
     with_fidelity: bool
+    trend: float
     regression: bool
 
     @classmethod
@@ -73,12 +74,8 @@ class Layout:
         space = history.space
         choices = len(space.axes) - space.numbers
         within = history.with_fidelity
-        return cls(family(settings.kernel), history.groups, space.numbers, choices, within, regression and within)
-
-    @property
-    def trend(self) -> float:
-        """Variance of the slope of the mean: the last axis has one if it is the fidelity, and no regression."""
-        return TREND_VARIANCE if self.with_fidelity and not self.regression else 0.0
+        trend = TREND_VARIANCE if within and settings.trend else 0.0
+        return cls(family(settings.kernel), history.groups, space.numbers, choices, within, trend, regression and within)
 
     @property
     def priors(self) -> list[tuple[float, float]]:

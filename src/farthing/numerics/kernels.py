@@ -280,7 +280,9 @@ def _by_orders(kernel: Kernel, a: Probes, b: Probes, scaled_axis: int | None) ->
             f"but derivative {highest} was asked for; use matern52 or squared_exponential"
         )
     if max(a.axes.max(initial=NO_AXIS), b.axes.max(initial=NO_AXIS)) >= kernel.derivable:
-        raise KernelError("a kernel with a regression or a trend in its last axis has no derivatives there; use one that is stationary in it")
+        raise KernelError(
+            "a kernel with a regression or a trend in its last axis has no derivatives there; use one that is stationary in it"
+        )
     out = np.empty((len(kernel.variance), len(a), len(b)))
     for p in range(3):
         rows = np.flatnonzero(a.orders == p)
