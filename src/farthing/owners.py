@@ -22,18 +22,19 @@ CLOSING_SECONDS = 5.0
 _OWNER = re.compile(r"([^|]+)\|([^|]*)\|([^|]*)\|([0-9]{1,9})\|([0-9]{0,19})\|[0-9a-f]{16}")
 
 
+@cache
 def this_owner() -> str:
     """A name for this process that no other ever has: host|boot|namespace|pid|start|random.
 
     boot, namespace, start: empty where the system does not tell them (they come from Linux' /proc).
     """
     pid, place = os.getpid(), _place()
-    return _owner(pid, place, "" if place is None else str(_state_and_start(pid)[1]))
-
-
-@cache  # by process: a fork has a number of its own, or at least a start of its own
-def _owner(pid: int, place: tuple[str, str] | None, start: str) -> str:
+    start = "" if place is None else str(_state_and_start(pid)[1])
     return "|".join((_host(), *(place or ("", "")), str(pid), start, secrets.token_hex(8)))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=this_owner.cache_clear)  # a fork is another process
 
 
 def describe(owner: str) -> str:

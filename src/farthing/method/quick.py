@@ -125,7 +125,7 @@ def _displaced(space: Space, place: Array, step: float, anywhere: Array, rng: np
     numbers, d = space.numbers, space.dimensions
     steps = step * 2.0 ** np.arange(TRIES)[:, None]
     points = np.abs(place + steps * rng.standard_normal((TRIES, d)))
-    points = np.clip(np.where(points > 1.0, 2.0 - points, points), 0.0, 1.0)
+    points = np.maximum(np.where(points > 1.0, 2.0 - points, points), 0.0)
     if numbers < d:
         exchanged = (rng.random((TRIES, len(space.axes))) < 1.0 / len(space.axes))[:, space.groups[numbers:]]
         points[:, numbers:] = np.where(exchanged, anywhere[:, numbers:], place[numbers:])
