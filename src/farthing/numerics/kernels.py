@@ -128,6 +128,11 @@ class Kernel:
         return self.variance + self.constant
 
     @property
+    def stationary(self) -> bool:
+        """Whether k(z, z') depends on z - z' alone."""
+        return True
+
+    @property
     def derivable(self) -> int:
         """Along how many of the axes, the first ones, derivatives of f may be asked for."""
         return self.lengthscales.shape[1]
