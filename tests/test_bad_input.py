@@ -19,7 +19,7 @@ NO_CONFIRMATION = replace(SMALL, confirm=False)
 AXES = {"x": ft.Real(-1.0, 2.0), "y": ft.Real(1e-3, 10.0, log=True)}
 ROWS = ft.Fidelity("rows", cheap=10, full=1000, log=True, integer=True)
 
-METHODS = ("envpes", "pes", "ei", "pi", "lcb", "random")
+METHODS = ("envpes", "pes", "fabolas", "es", "ei", "pi", "lcb", "random")
 everywhere = pytest.mark.parametrize(
     ("method", "fidelity"),
     [(method, fidelity) for method in METHODS for fidelity in (None, ROWS)],
@@ -569,7 +569,12 @@ def test_a_kernel_too_rough_for_the_method_is_refused_before_anything_is_evaluat
     assert calls == []
 
 
-@pytest.mark.parametrize("method", ["ei", "pi", "lcb", "random"])
+def test_support_from_hessians_needs_a_kernel_that_has_them():
+    with pytest.raises(ft.KernelError, match=r"support='wlh' .* matern32 .*; use matern52 .*or another support"):
+        new_study(ft.methods.ES(support="wlh"), settings=replace(SMALL, kernel="matern32"))
+
+
+@pytest.mark.parametrize("method", ["fabolas", "es", "ei", "pi", "lcb", "random"])
 @pytest.mark.parametrize("kernel", ["matern32", "squared_exponential"])
 def test_a_rough_or_smooth_kernel_serves_the_methods_that_need_no_second_derivatives(method, kernel):
     study = new_study(method, ROWS, settings=replace(SMALL, kernel=kernel))
@@ -588,8 +593,9 @@ def test_every_sampler_survives_a_constant_objective(sampler):
 
 @pytest.mark.parametrize("support", ["wlh", "uniform", "ei_slice", "lcb_slice"])
 @pytest.mark.parametrize("values", [[1.0] * 4, [1e300, -1e300, 1.0, 0.0]], ids=["constant", "huge"])
-def test_every_support_sampler_survives_awkward_values(support, values):
-    study = new_study(ft.methods.EnvPES(support=support), ROWS)
+@pytest.mark.parametrize("method", [ft.methods.EnvPES, ft.methods.FABOLAS])
+def test_every_support_sampler_survives_awkward_values(support, values, method):
+    study = new_study(method(support=support), ROWS)
     for params, value in zip(scattered(4), values, strict=True):
         study.add(params, value)
     goes_on(study, 1.0)
@@ -597,7 +603,9 @@ def test_every_support_sampler_survives_awkward_values(support, values):
 
 @pytest.mark.parametrize("method", ["bayes", "EnvPES", "", None, 3, [], ft.methods.EI, ft.methods.Method()], ids=str)
 def test_a_method_that_does_not_exist_is_refused_and_those_that_do_are_listed(method):
-    with pytest.raises(ft.SettingsError, match=r"there is no method .*; choose one of envpes, pes, ei, pi, lcb, random"):
+    with pytest.raises(
+        ft.SettingsError, match=r"there is no method .*; choose one of envpes, pes, fabolas, es, ei, pi, lcb, random"
+    ):
         new_study(method)
 
 
@@ -607,6 +615,12 @@ def test_a_method_that_does_not_exist_is_refused_and_those_that_do_are_listed(me
         (lambda: ft.methods.PES(support="sobol"), "sobol"),
         (lambda: ft.methods.PES(rivals=-1), "rivals"),
         (lambda: ft.methods.PES(rivals=1.5), "rivals"),
+        (lambda: ft.methods.ES(support="sobol"), "sobol"),
+        (lambda: ft.methods.ES(representers=4), "representers"),
+        (lambda: ft.methods.ES(representers=20.5), "representers"),
+        (lambda: ft.methods.FABOLAS(representers=1000), "representers"),
+        (lambda: ft.methods.FABOLAS(kernel="matern52"), "kernel is 'matern52'; choose one of matern, original"),
+        (lambda: ft.methods.FABOLAS(overhead=None), "overhead is None; choose one of last, horizon"),
         (lambda: ft.methods.LCB(kappa=-1.0), "kappa"),
         (lambda: ft.methods.LCB(kappa=math.nan), "kappa"),
         (lambda: ft.methods.LCB(kappa=math.inf), "kappa"),

@@ -16,7 +16,7 @@ from farthing.definition import (
     method_of_json,
     settings_of_json,
 )
-from farthing.methods import EI, LCB, METHODS, PES, PI, EnvPES, Random
+from farthing.methods import EI, ES, FABOLAS, LCB, METHODS, PES, PI, EnvPES, Random
 from farthing.space import Space
 
 AWKWARD = math.nextafter(0.1, 1.0)  # a float whose shortest text has 17 digits
@@ -40,6 +40,8 @@ FIDELITIES = {
 METHOD_OBJECTS = {
     "envpes": EnvPES(),
     "configured pes": PES(support="ei_slice", off_diagonal=True, below_best=False, rivals=3),
+    "configured es": ES(representers=20, support="uniform"),
+    "configured fabolas": FABOLAS(kernel="original", overhead="horizon"),
     "ei": EI(),
     "pi": PI(margin=AWKWARD),
     "lcb": LCB(kappa=0.0),

@@ -15,7 +15,12 @@ STEPS = 12
 TIMED = 6
 """Steps with an overhead, for the later ones to reckon with. Overheads are measured, so a resumed study cannot repeat them."""
 
-PROBLEMS = {"envpes": ("envpes", True), "pes": ("pes", False)}
+PROBLEMS = {
+    "envpes": ("envpes", True),
+    "pes": ("pes", False),
+    "fabolas": (ft.methods.FABOLAS(representers=15, kernel="original"), True),
+    "es": (ft.methods.ES(representers=15), False),
+}
 
 
 class StepClock:
@@ -88,7 +93,7 @@ def test_the_test_problem_gets_beyond_the_initial_design_and_carries_draws(unint
     # Draws are moved at some steps and carried on unchanged at others; both must be covered.
     carried = [t.proposal.carried for t in study.trials if t.proposal.carried is not None]
     assert 1 < len(set(carried)) < len(carried)
-    assert name == "pes" or len({t.fidelity for t in late}) > 1
+    assert name in ("pes", "es") or len({t.fidelity for t in late}) > 1
 
 
 def test_two_studies_of_one_seed_agree_to_the_bit(uninterrupted):

@@ -73,8 +73,8 @@ class ES(Method):
     def __post_init__(self) -> None:
         _check_support(self.support)
         representers = as_whole(self.representers)
-        if representers is None or not 5 <= representers <= 200:
-            raise SettingsError(f"representers is {self.representers!r}; give a whole number from 5 to 200")
+        if representers is None or not 5 <= representers <= 100:
+            raise SettingsError(f"representers is {self.representers!r}; give a whole number from 5 to 100")
 
 
 @dataclass(frozen=True)

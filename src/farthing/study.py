@@ -32,7 +32,7 @@ from farthing.journal import BEAT, Journal
 from farthing.loop import BY_KEYBOARD, Loop
 from farthing.method.effort import LIGHT
 from farthing.method.quick import QUICK
-from farthing.methods import PES, Method, method_of
+from farthing.methods import ES, PES, Method, method_of
 from farthing.numerics.kernels import family
 from farthing.owners import Heart
 from farthing.run import Decision, Run, StopRules, begin_trial
@@ -377,6 +377,11 @@ def _check_kernel(definition: Definition) -> None:
         raise KernelError(
             f"{type(definition.method).__name__} conditions on second derivatives, which {definition.settings.kernel} lacks; "
             "use matern52 or squared_exponential, or method='ei'"
+        )
+    if isinstance(definition.method, ES) and definition.method.support == "wlh" and smoothness < 2:
+        raise KernelError(
+            f"support='wlh' takes second derivatives, which {definition.settings.kernel} lacks; "
+            "use matern52 or squared_exponential, or another support, such as 'ei_slice'"
         )
 
 

@@ -44,7 +44,7 @@ class Recommendation:
 class Carried:
     """What one step hands to the next: hyperparameter draws, how many observations they saw, and the scale they are in.
 
-    draws: K vectors (log variance, log lengthscales, log noise variance) for standardized values (method/standardization.py).
+    draws: K hyperparameter vectors (method/hyperparameters.py) for standardized values (method/standardization.py).
     """
 
     draws: tuple[tuple[float, ...], ...]

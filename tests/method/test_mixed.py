@@ -405,7 +405,7 @@ def decisions(study):
 def test_without_noise_nothing_is_evaluated_twice_and_a_run_ends_when_all_is(method, fidelity):
     study = ft.Study(FEW, fidelity=fidelity, method=method, seed=1, settings=TINY)
     result = study.run(table, evaluations=100)
-    chooses = fidelity is not None and method == "envpes"
+    chooses = fidelity is not None and METHODS[method].chooses_fidelity
     assert len(set(decisions(study))) == len(study.trials) == (16 if chooses else 8)
     assert result.message == "every point of the space has been evaluated"
     best = min(((k, c) for k in range(4) for c in ("a", None)), key=lambda p: table(*p).value)

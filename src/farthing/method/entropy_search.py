@@ -51,7 +51,7 @@ def draw_representers(
     drawn = draw_support(method.support, surrogate, minima, feasibility, max(method.representers - len(best), 2), rng)
     places = np.concatenate([best, drawn])
     _, first = np.unique(np.round(places, 9), axis=0, return_index=True)
-    return places[np.sort(first)][: method.representers] if surrogate.space.count > len(drawn) else places[np.sort(first)]
+    return places[np.sort(first)][: method.representers]
 
 
 @dataclass(frozen=True)

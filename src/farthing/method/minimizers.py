@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from farthing.axes import ON_A_FACE
+from farthing.errors import KernelError
 from farthing.method.surrogate import Surrogate
 from farthing.methods import PES
 from farthing.numerics.expectation_propagation import Mask, constrain_above_zero
@@ -161,8 +162,10 @@ def condition_on_minimizers(
     surrogate: Surrogate, process: GaussianProcess, minimizers: Array, rivals: Array, method: PES
 ) -> ConditionedProcess:
     """Condition `process` (the surrogate's, perhaps with pending points) on each of the minimizers (K, r, d), with rivals
-    (Q, d).
+    (Q, d). A KernelError for FABOLAS' own kernel.
     """
+    if not process.kernel.stationary:
+        raise KernelError("minimizers are conditioned on with stationary kernels alone; use method ES or FABOLAS with this one")
     draws, count, d = minimizers.shape
     below_best = method.below_best and not surrogate.with_fidelity
     entries = Entries(surrogate.space.reals, method.off_diagonal, below_best, surrogate.at_full_fidelity(rivals))

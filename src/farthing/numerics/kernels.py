@@ -133,6 +133,11 @@ class Kernel:
         return self.constant if self.trend == 0.0 else self.constant + self.trend * np.outer(a[:, -1], b[:, -1])
 
     @property
+    def stationary(self) -> bool:
+        """Whether k(z, z') depends on z - z' alone."""
+        return True
+
+    @property
     def derivable(self) -> int:
         """Along how many of the axes, the first ones, derivatives of f may be asked for."""
         return self.lengthscales.shape[1] - int(self.trend != 0.0)

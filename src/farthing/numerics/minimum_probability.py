@@ -108,8 +108,9 @@ class _Sites:
 def _propagate(mean: Array, cov: Array, active: NDArray[np.bool_], iterations: int, tolerance: float) -> _Sites:
     """EP for J Gaussians h ~ N(mean, cov), unit variances, under h_j >= 0 wherever active (J, m).
 
-    Sites exp(-t h^2 / 2 + b h). With T = diag(t) and M = (I + T^1/2 cov T^1/2)^-1 the approximation has
-        var'_j = (1 - M_jj) / t_j,      mean' = T^-1/2 (M (T^1/2 mean - T^-1/2 b) + T^-1/2 b).
+    Sites exp(-t g^2 / 2 + b g) in g = h - mean, so that the weakest ones do nothing however far the mean is from zero. With
+    T = diag(t) and M = (I + T^1/2 cov T^1/2)^-1 the approximation has
+        var'_j = (1 - M_jj) / t_j,      mean'_g = T^-1/2 (I - M) T^-1/2 b.
     """
     precision = np.where(active, WEAKEST, 0.0)
     shift = np.zeros_like(mean)
@@ -119,14 +120,14 @@ def _propagate(mean: Array, cov: Array, active: NDArray[np.bool_], iterations: i
         if not len(j):
             break
         t, b, on = precision[j], shift[j], active[j]
-        _, _, post_mean, variance = _combine(mean[j], cov[j], t, b)
+        _, _, post_mean, variance = _combine(cov[j], t, b)
         cavity_precision = np.maximum(1.0 / variance - t, NARROWEST)
         cavity_variance = 1.0 / cavity_precision
         cavity_mean = cavity_variance * (post_mean / variance - b)
-        tilted_mean, tilted_variance = truncate_above_zero(cavity_mean, cavity_variance)
+        tilted_mean, tilted_variance = truncate_above_zero(mean[j] + cavity_mean, cavity_variance)
         tilted_variance = np.maximum(tilted_variance, np.minimum(NARROWEST, 0.5 * cavity_variance))
         new_t = np.where(on, np.maximum(1.0 / tilted_variance - cavity_precision, WEAKEST), 0.0)
-        new_b = np.where(on, tilted_mean / tilted_variance - cavity_mean * cavity_precision, 0.0)
+        new_b = np.where(on, (tilted_mean - mean[j]) / tilted_variance - cavity_mean * cavity_precision, 0.0)
         damping = 0.8 if round_ < 8 else 0.5 if round_ < 25 else 0.25
         moved = np.maximum(np.abs(new_t - t) * variance, np.abs(new_b - b) * np.sqrt(variance) / (1.0 + np.abs(new_b)))
         precision[j] += damping * (new_t - t)
@@ -135,17 +136,17 @@ def _propagate(mean: Array, cov: Array, active: NDArray[np.bool_], iterations: i
     return _summary(mean, cov, precision, shift, active, done)
 
 
-def _combine(mean: Array, cov: Array, t: Array, b: Array) -> tuple[Array, Array, Array, Array]:
-    """T^1/2, M, and the approximation's mean and variances (1 where there is no site)."""
+def _combine(cov: Array, t: Array, b: Array) -> tuple[Array, Array, Array, Array]:
+    """T^1/2, M, and the approximation's mean of g and variances (0 and 1 where there is no site)."""
     root = np.sqrt(t)
     on = t > 0.0
     middle = cov * root[:, :, None]
     middle *= root[:, None, :]
-    diagonal = np.arange(mean.shape[1])
+    diagonal = np.arange(t.shape[1])
     middle[:, diagonal, diagonal] += 1.0
     inverse = np.asarray(np.linalg.inv(middle), dtype=float)
     over = np.where(on, 1.0 / np.where(on, root, 1.0), 0.0)
-    post_mean = over * (np.matmul(inverse, (root * mean - over * b)[:, :, None])[:, :, 0] + over * b)
+    post_mean = over * (over * b - np.matmul(inverse, (over * b)[:, :, None])[:, :, 0])
     kept = np.diagonal(inverse, axis1=1, axis2=2)
     variance = np.where(on, np.clip((1.0 - kept) * over**2, NARROWEST, 1.0), 1.0)
     return root, inverse, post_mean, variance
@@ -157,13 +158,13 @@ def _summary(mean: Array, cov: Array, t: Array, b: Array, active: NDArray[np.boo
     log mass = sum_j (log Z_j - log z_j) + log z, where Z_j is the cavity's mass above 0, z_j that of the cavity times the site, and
     z that of the Gaussian times all sites.
     """
-    root, inverse, post_mean, variance = _combine(mean, cov, t, b)
+    root, inverse, post_mean, variance = _combine(cov, t, b)
     pull = b - t * post_mean
     log_determinant = -np.linalg.slogdet(inverse)[1]
-    log_all = -0.5 * log_determinant + 0.5 * (b * post_mean + mean * pull).sum(axis=1)
+    log_all = -0.5 * log_determinant + 0.5 * (b * post_mean).sum(axis=1)
     cavity_precision = np.maximum(1.0 / variance - t, NARROWEST)
     cavity_mean = (post_mean / variance - b) / cavity_precision
-    log_above = log_normal_cdf(cavity_mean * np.sqrt(cavity_precision))
+    log_above = log_normal_cdf((mean + cavity_mean) * np.sqrt(cavity_precision))
     ratio = t / cavity_precision
     # (m p + b)^2 / (p + t) - m^2 p, over 2, without the difference of large numbers.
     exponent = 0.5 * (2.0 * cavity_mean * b + b**2 / cavity_precision - t * cavity_mean**2) / (1.0 + ratio)

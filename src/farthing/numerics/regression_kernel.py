@@ -36,6 +36,10 @@ class RegressionKernel(Kernel):
         return cls(stationary.family, stationary.variance, lengthscales, stationary.constant, mixing=mixing, power=power)
 
     @property
+    def stationary(self) -> bool:
+        return False
+
+    @property
     def derivable(self) -> int:
         return self.lengthscales.shape[1] - 1
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.errors import KernelError
 from farthing.numerics.gaussian_process import GaussianProcess
 from farthing.numerics.kernels import Array, Kernel
 
@@ -40,7 +41,9 @@ class SamplePaths:
 
     @classmethod
     def draw(cls, process: GaussianProcess, count: int, rng: np.random.Generator, waves: int = WAVES) -> SamplePaths:
-        """`count` paths of each process."""
+        """`count` paths of each process, whose kernels have to be stationary: others have no such spectrum."""
+        if not process.kernel.stationary:
+            raise KernelError("sample paths are drawn from stationary kernels alone; draw joint values at given points instead")
         kernel, points = process.kernel, process.probes.points
         draws = len(kernel.variance)
         frequencies = _frequencies(kernel, waves, rng)
