@@ -242,7 +242,7 @@ def main() -> None:
     print("farthing is behind nowhere" if not behind(rows) else "\n".join(["farthing is behind:", *behind(rows)]))
     if not arguments.quick:
         RESULTS.mkdir(exist_ok=True)
-        summary = {"python": platform.python_version(), "numpy": np.__version__, "rows": rows}
+        summary = {"python": platform.python_version(), "numpy": np.__version__, "behind": behind(rows), "rows": rows}
         (RESULTS / "effort.json").write_text(json.dumps(summary, indent=1))
 
 

@@ -264,6 +264,45 @@ Where the time goes at the normal level:
 """
 
 
+def effort() -> str:
+    """Seconds until a stated regret, by what an evaluation takes; nothing where there are no results."""
+    file = RESULTS / "effort.json"
+    if not file.exists():
+        return ""
+    data = json.loads(file.read_text())
+    found = {(row["task"], row["evaluation_seconds"], row["optimizer"]): row for row in data["rows"]}
+    optimizers = list(dict.fromkeys(name for _, _, name in found))
+
+    def seconds(spread: dict) -> str:
+        return "never" if spread["median"] is None else f"{spread['median']:.3g}"
+
+    rows, shares = [], []
+    for task, each in dict.fromkeys((task, each) for task, each, _ in found):
+        here = {name: found[task, each, name] for name in optimizers}
+        for mark in here["farthing"]["until"]:
+            rows.append([task, f"{each:g} s", mark, *(seconds(here[name]["until"][mark]) for name in optimizers)])
+        efforts = ", ".join(f"{count} {level}" for level, count in here["farthing"]["efforts"].items())
+        cells = (f"{here[name]['thinking_share']:.0%}, {here[name]['proposal_ms']:.2g} ms" for name in optimizers)
+        shares.append([task, f"{each:g} s", *cells, efforts])
+    lost = data["behind"]
+    verdict = "farthing is behind nowhere." if not lost else "farthing is behind:\n\n" + "\n".join(f"- {line}" for line in lost)
+    runs = data["rows"][0]["runs"]
+    return f"""## Effort follows price
+
+Wall-clock seconds until the optimizer's answer has a regret, at full fidelity, when an evaluation takes 1 ms to 10 s
+(`python benchmarks/effort.py`): medians of {runs} runs. Evaluations up to 0.1 s really sleep; longer ones pass on a simulated
+clock, on which thinking takes its real time. Random search is taken to think for no time at all.
+
+{table(["task", "evaluation", "regret", *optimizers], rows)}
+
+Behind is a later median than random search's, or one more than a tenth later than another's. {verdict}
+
+Thinking, as a share of the time and in milliseconds a proposal, and farthing's levels of effort:
+
+{table(["task", "evaluation", *optimizers, "levels"], shares)}
+"""
+
+
 def main() -> None:
     parts = [
         "# Benchmarks\n",
@@ -271,6 +310,7 @@ def main() -> None:
         "peers, by `make peers` and `make peers-benchmark`.\n",
         overhead(),
         growth(),
+        effort(),
         support(),
         acquisition(),
         regret(),

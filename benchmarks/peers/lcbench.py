@@ -30,8 +30,8 @@ AXES = (
 )
 """In the order of the network's inputs, after the epoch."""
 
-EPOCHS = Fidelity("epoch", cheap=2, full=52, integer=True)
-"""Epoch 1 is an untrained network."""
+EPOCHS = Fidelity("epoch", cheap=2, full=52, log=True, integer=True)
+"""Epoch 1 is an untrained network. Logarithmic for every peer that is told of a scale: what matters of epochs is their ratio."""
 
 FULL_EVALUATIONS = 30
 """The budget, in median costs of a full evaluation."""
