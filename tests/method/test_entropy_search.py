@@ -303,7 +303,7 @@ def regret(method, seed, shift, fidelity):
         return ft.Evaluation(value - shift, cost=0.1 + 0.9 * (1.0 - s) ** 2)
 
     space, options = {"x": ft.Real(0.0, 1.0), "y": ft.Real(0.0, 1.0)}, {"seed": seed, "settings": SMALL, "progress": False}
-    result = ft.minimize(objective, space, method=method, fidelity=fidelity, budget=16.0, **options)
+    result = ft.minimize(objective, space, method=method, fidelity=fidelity, budget=16.0 if fidelity is None else 6.0, **options)
     grid = np.linspace(0.0, 1.0, 2001)
     lowest = ((grid - 0.3) ** 2 + 0.2 * np.sin(6.0 * grid)).min()
     return objective(**result.x).value + shift - lowest
