@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test check benchmarks peers peers-benchmark clean
+.PHONY: demo test check benchmarks peers peers-benchmark experiments clean
 
 demo: .venv/demo
 	$(BIN)/python examples/digits.py
@@ -36,6 +36,10 @@ peers-benchmark: .venv/benchmarks .venv/plots
 	$(BIN)/python -m benchmarks.peers.overhead
 	$(BIN)/python -m benchmarks.peers.summary
 	$(BIN)/python benchmarks/report.py
+
+# The paper's experiments: the runs that are missing, results, figures, docs/results.md. OPTIONS: of python -m experiments.
+experiments: .venv/experiments
+	$(BIN)/python -m experiments all $(if $(DATA),--data "$(DATA)") $(OPTIONS)
 
 # A stamp for each set of extras; made again when pyproject.toml changes.
 .venv/%: pyproject.toml

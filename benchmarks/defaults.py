@@ -71,11 +71,21 @@ def _tolerant(share: float) -> Callable[[], AbstractContextManager[Any]]:
     return lambda: patch.object(InformationGain, "of", classmethod(of))
 
 
+_usual_priors = hyperparameters.Layout.priors.fget
+
+
+def _half(layout: hyperparameters.Layout) -> list[tuple[float, float]]:
+    """The usual priors, but for the lengthscales of numbers."""
+    usual = _usual_priors(layout)
+    return [usual[0], *[(float(np.log(0.5)), 1.0)] * layout.numbers, *usual[1 + layout.numbers :]]
+
+
 VARIANTS = {
-    DEFAULT: Variant("lengthscales have a prior of median 1.0 and width 1.5; half of the minimizer draws follow sample paths"),
-    "former prior": Variant(
-        "the lengthscales' prior has median 0.5 and width 1.0",
-        changed=lambda: patch.object(hyperparameters, "LOG_LENGTHSCALE", (np.log(0.5), 1.0)),
+    DEFAULT: Variant("farthing as it is"),
+    "no trend": Variant("the surrogate's mean has no slope in s, as in the paper", settings={"trend": False}),
+    "lengthscales 0.5": Variant(
+        "the lengthscales' prior has median 0.5 whatever the number of axes",
+        changed=lambda: patch.object(hyperparameters.Layout, "priors", property(_half)),
     ),
     "paths 0": Variant("no minimizer draw follows a sample path", EnvPES(paths=0.0)),
     "paths 1": Variant("all minimizer draws follow sample paths", EnvPES(paths=1.0)),
@@ -86,30 +96,12 @@ VARIANTS = {
     "initial 6": Variant("six evaluations in the initial design, not ten", settings={"initial": 6}),
 }
 
-DESK = {
-    "former prior, paths 0": ("paths 0", "the lengthscales' prior has median 0.5 and width 1.0"),
-    "prior 2.0, paths 1": ("paths 1", "the lengthscales' prior has median 2.0 and width 1.5"),
-    "falling tolerance, paths 1": (
-        "paths 1",
-        "information that tells apart values closer than 1% of their sd, a share that falls with the budget, does not count",
-    ),
-    "four minimizers, paths 1": ("paths 1", "four minimizer draws for each hyperparameter draw, not two"),
-    "price without x, paths 1": ("paths 1", "what the cost owes to x is left out of the price"),
-    "cooled price, paths 1": ("paths 1", "what the cost owes to x counts less and less as the budget is spent, CArBO's rule"),
-    "design in three tiers, paths 1": (
-        "paths 1",
-        "an initial design of seven cheap places, the best two of them again at half fidelity, the best again at full",
-    ),
-    "cheap design, paths 1": ("paths 1", "the initial design at the cheapest fidelity, but for its last evaluation"),
-}
+DESK = {"no trend, linear epochs": ("no trend", "the epochs of LCBench on a linear scale, not a logarithmic one")}
 """Variants of which there are runs, but no code here: what they are compared with, and what differs."""
 
 DESK_NOTE = (
-    "Small samples, three seeds or fewer, made on a busy machine by patching one working tree while the defaults were chosen, "
-    "before the code that came of it: 'default' is that rule in the code of then. Each variant differs from its reference by "
-    "one change, with two exceptions. Runs with sample paths also had uniformly drawn support points on faces of the box, those "
-    "without had not. The LCBench runs of 'paths 1' with seeds 0 and 1, and those of 'cheap design', were made before the code "
-    "of the paths was rewritten, to the same rule but with 256 waves instead of 192."
+    "'no trend' and 'no trend, linear epochs' were run with the code from before the trend, three to five seeds, on a busy "
+    "machine, each on its own core."
 )
 """What is to be known of runs given by --runs."""
 

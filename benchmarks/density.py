@@ -34,7 +34,6 @@ from farthing.method import hyperparameters, standardization
 from farthing.method.standardization import Standardization
 from farthing.method.surrogate import Surrogate, fit_surrogate
 from farthing.threads import one_blas_thread
-from farthing.trials import History
 
 RESULTS = Path(__file__).parent / "results" / "density.json"
 
@@ -52,7 +51,7 @@ Patch = Callable[[], AbstractContextManager[Any]]
 
 
 def lengthscale(median: float, width: float) -> Patch:
-    """Another prior of lengthscales: their median, in sides of the unit cube, and the standard deviation of their natural log."""
+    """Another prior of lengthscales: their median on d axes, over the square root of d, and the sd of their natural log."""
     return lambda: patch.object(hyperparameters, "LOG_LENGTHSCALE", (np.log(median), width))
 
 
@@ -68,29 +67,21 @@ def bend(factor: float) -> Patch:
     return lambda: patch.object(Standardization, "of", classmethod(of))
 
 
-def warp(power: float) -> Patch:
-    """The surrogate sees s (0 full, 1 cheap) to a power, which brings fidelities near full together."""
-    usual_unit = History._unit
-
-    def unit(self: History, trials: list[Any]) -> np.ndarray:
-        points = usual_unit(self, trials).copy()
-        if self.with_fidelity:
-            points[:, -1] **= power
-        return points
-
-    return lambda: patch.object(History, "_unit", unit)
+def slope(variance: float) -> Patch:
+    """Another variance of the mean's slope in s; 0: the paper's constant mean."""
+    return lambda: patch.object(hyperparameters, "TREND_VARIANCE", variance)
 
 
 DEFAULT = "default"
 VARIANTS: dict[str, Patch] = {
     DEFAULT: nullcontext,
-    "lengthscales 0.5, 1.0 (the former prior)": lengthscale(0.5, 1.0),
-    "lengthscales 2.0, 1.5": lengthscale(2.0, 1.5),
-    "lengthscales 4.0, 1.5": lengthscale(4.0, 1.5),
+    "no slope in s": slope(0.0),
+    "a slope ten times as wide": slope(100.0),
+    "lengthscales 0.2 √d": lengthscale(0.2, 1.0),
+    "lengthscales 0.7 √d": lengthscale(0.7, 1.0),
+    "lengthscales 1.4 √d": lengthscale(1.4, 1.0),
     "no bend": bend(0.0),
     "bend three times as wide": bend(3.0),
-    "s squared": warp(2.0),
-    "s cubed": warp(3.0),
 }
 
 
