@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from farthing.method import improvement
 from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize, sobol
+from farthing.method.acquisitions import NEGLIGIBLE, Gain, at_full_fidelity, if_it_succeeds, improvement_of, information_rate
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.domain import Domain
 from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
@@ -25,7 +25,7 @@ from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.method.surrogate import Surrogate, fit_surrogate
 from farthing.method.taken import Taken
-from farthing.methods import EI, ES, FABOLAS, LCB, PES, PI, Method, Random
+from farthing.methods import ES, FABOLAS, PES, Method, Random
 from farthing.numerics.kernels import Array
 from farthing.settings import Settings
 from farthing.trials import History, Proposal, thinning
@@ -42,16 +42,11 @@ CLIMBS = {NORMAL: 25, LIGHT: 12}
 COSTS = {NORMAL: 256, LIGHT: 64}
 """Trials from which costs are learned at the most."""
 
-NEGLIGIBLE = 1e-12
-"""Information, in nats, that is as good as none; keeps its logarithm finite."""
-
 NOISELESS = 1e-4
 """Where the noise is not stated, an inferred variance below this share of that of the values is taken for none."""
 
 LIKELIEST = 16
 """Representers of entropy search near which the next evaluation is looked for."""
-
-Gain = InformationGain | EntropyReduction
 
 SPARES = 64
 """Further points of the design, for those that would repeat one before."""
@@ -258,19 +253,19 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         gain = EntropyReduction.of(surrogate, process, representers, settings.tolerance)
         minimizers = gain.likeliest(LIKELIEST)[:, : surrogate.dimensions]
     if gain is not None:
-        acquisition = _information_rate(gain, price if method.priced else None)
+        acquisition = information_rate(gain, price if method.priced else None)
     else:
-        acquisition = _improvement(situation, beliefs)
+        acquisition = improvement_of(method, surrogate.pretending(history.avoided), float(minima.mean[0]))
 
     if beliefs.feasibility is not None:
-        acquisition = _if_it_succeeds(acquisition, beliefs.feasibility)
+        acquisition = if_it_succeeds(acquisition, beliefs.feasibility)
 
     domain = Domain(surrogate.space, method.chooses_fidelity and surrogate.with_fidelity)
     places = informed_places(minima, minimizers)
     points = candidates(surrogate, places, domain, SAMPLE[situation.effort], rng, quasi=situation.effort == NORMAL)
     if domain.with_fidelity or not surrogate.with_fidelity:
         return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided)
-    at_full = _at_full_fidelity(acquisition, surrogate)
+    at_full = at_full_fidelity(acquisition, surrogate)
     return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity)
 
 
@@ -290,17 +285,6 @@ def _draw_minimizers(surrogate: Surrogate, support: Array, count: int, method: P
     followed = int(method.paths * count) if surrogate.space.count > len(support) else 0
     drawn = draw_minimizers(surrogate, support, count - followed, rng)
     return np.concatenate([drawn, follow_paths(surrogate, support, followed, rng)], axis=1) if followed else drawn
-
-
-def _if_it_succeeds(acquisition: Acquisition, feasibility: Feasibility) -> Acquisition:
-    """The acquisition, a logarithm, less what is lost by the chance that the evaluation fails and tells nothing."""
-
-    def with_gradient(points: Array) -> tuple[Array, Array]:
-        value, gradient = acquisition.with_gradient(points)
-        chance, slope = feasibility.log_chance(points)
-        return value + chance, gradient + slope
-
-    return Acquisition(lambda points: acquisition.value(points) + feasibility.log_chance(points)[0], with_gradient)
 
 
 def _designing(situation: Situation) -> bool:
@@ -333,49 +317,3 @@ def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) 
     points = points if chooses else np.column_stack([points, np.zeros(len(points))])
     free = taken.free(points)
     return np.asarray(free[0]) if len(free) else None
-
-
-def _information_rate(gain: Gain, price: Price | None) -> Acquisition:
-    """log(information gain / price), or log of the gain alone."""
-
-    def value(points: Array) -> Array:
-        log_gain = np.log(gain(points) + NEGLIGIBLE)
-        return log_gain if price is None else log_gain - np.log(price(points))
-
-    def with_gradient(points: Array) -> tuple[Array, Array]:
-        information, slope = gain.with_gradient(points)
-        information = information + NEGLIGIBLE
-        log_gain, log_slope = np.log(information), slope / information[:, None]
-        if price is None:
-            return log_gain, log_slope
-        total, total_slope = price.with_gradient(points)
-        return log_gain - np.log(total), log_slope - total_slope / total[:, None]
-
-    return Acquisition(value, with_gradient)
-
-
-def _improvement(situation: Situation, beliefs: Beliefs) -> Acquisition:
-    """EI, PI or LCB against the lowest posterior mean, on a process for which pending evaluations have come out as expected."""
-    method = situation.method
-    pretended = beliefs.surrogate.pretending(situation.history.avoided)
-    best = float(beliefs.minima.mean[0])
-
-    def evaluate(points: Array, gradient: bool) -> tuple[Array, Array]:
-        if isinstance(method, EI):
-            return improvement.log_expected_improvement(pretended, points, best, gradient)
-        if isinstance(method, PI):
-            return improvement.log_probability_of_improvement(pretended, points, best - method.margin, gradient)
-        assert isinstance(method, LCB)
-        return improvement.negative_confidence_bound(pretended, points, method.kappa, gradient)
-
-    return Acquisition(lambda points: evaluate(points, False)[0], lambda points: evaluate(points, True))
-
-
-def _at_full_fidelity(acquisition: Acquisition, surrogate: Surrogate) -> Acquisition:
-    """The acquisition as a function of x alone, s being an axis that the method does not choose."""
-
-    def with_gradient(x: Array) -> tuple[Array, Array]:
-        value, gradient = acquisition.with_gradient(surrogate.at_full_fidelity(x))
-        return value, gradient[:, : surrogate.dimensions]
-
-    return Acquisition(lambda x: acquisition.value(surrogate.at_full_fidelity(x)), with_gradient)

@@ -1,0 +1,74 @@
+"""What a decision is judged by: information for its price, or improvement, with gradients, as logarithms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from farthing.method import improvement
+from farthing.method.acquisition_search import Acquisition
+from farthing.method.entropy_search import EntropyReduction
+from farthing.method.feasibility import Feasibility
+from farthing.method.overhead import Price
+from farthing.method.predictive_entropy import InformationGain
+from farthing.method.surrogate import Surrogate
+from farthing.methods import EI, LCB, PI, Method
+from farthing.numerics.kernels import Array
+
+Gain = InformationGain | EntropyReduction
+
+NEGLIGIBLE = 1e-12
+"""Information, in nats, that is as good as none; keeps its logarithm finite."""
+
+
+def information_rate(gain: Gain, price: Price | None) -> Acquisition:
+    """log(information gain / price), or log of the gain alone."""
+
+    def value(points: Array) -> Array:
+        log_gain = np.log(gain(points) + NEGLIGIBLE)
+        return log_gain if price is None else log_gain - np.log(price(points))
+
+    def with_gradient(points: Array) -> tuple[Array, Array]:
+        information, slope = gain.with_gradient(points)
+        information = information + NEGLIGIBLE
+        log_gain, log_slope = np.log(information), slope / information[:, None]
+        if price is None:
+            return log_gain, log_slope
+        total, total_slope = price.with_gradient(points)
+        return log_gain - np.log(total), log_slope - total_slope / total[:, None]
+
+    return Acquisition(value, with_gradient)
+
+
+def improvement_of(method: Method, pretended: Surrogate, best: float) -> Acquisition:
+    """EI, PI or LCB against the lowest posterior mean, on a surrogate for which pending evaluations have come out as expected."""
+
+    def evaluate(points: Array, gradient: bool) -> tuple[Array, Array]:
+        if isinstance(method, EI):
+            return improvement.log_expected_improvement(pretended, points, best, gradient)
+        if isinstance(method, PI):
+            return improvement.log_probability_of_improvement(pretended, points, best - method.margin, gradient)
+        assert isinstance(method, LCB)
+        return improvement.negative_confidence_bound(pretended, points, method.kappa, gradient)
+
+    return Acquisition(lambda points: evaluate(points, False)[0], lambda points: evaluate(points, True))
+
+
+def if_it_succeeds(acquisition: Acquisition, feasibility: Feasibility) -> Acquisition:
+    """The acquisition, a logarithm, less what is lost by the chance that the evaluation fails and tells nothing."""
+
+    def with_gradient(points: Array) -> tuple[Array, Array]:
+        value, gradient = acquisition.with_gradient(points)
+        chance, slope = feasibility.log_chance(points)
+        return value + chance, gradient + slope
+
+    return Acquisition(lambda points: acquisition.value(points) + feasibility.log_chance(points)[0], with_gradient)
+
+
+def at_full_fidelity(acquisition: Acquisition, surrogate: Surrogate) -> Acquisition:
+    """The acquisition as a function of x alone, s being an axis that the method does not choose."""
+
+    def with_gradient(x: Array) -> tuple[Array, Array]:
+        value, gradient = acquisition.with_gradient(surrogate.at_full_fidelity(x))
+        return value, gradient[:, : surrogate.dimensions]
+
+    return Acquisition(lambda x: acquisition.value(surrogate.at_full_fidelity(x)), with_gradient)
