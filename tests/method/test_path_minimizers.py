@@ -8,7 +8,7 @@ from method.problems import known_surrogate
 from method.test_support import bowl, dense_argmins, energy_distance
 
 from farthing.method.local_minima import find_local_minima
-from farthing.method.path_minimizers import follow_paths
+from farthing.method.path_minimizers import _starts, follow_paths
 from farthing.method.support import SAMPLERS
 
 
@@ -43,3 +43,23 @@ def test_they_lie_in_the_box_and_every_one_is_a_minimum_along_the_axes_inside():
     assert ((drawn >= 0.0) & (drawn <= 1.0)).all()
     # The same paths from other support points: most searches end in the same minimum.
     assert (np.abs(drawn - again).max(axis=2) < 5e-3).mean() > 0.8
+
+
+def test_searches_begin_in_every_combination_of_choices():
+    """Many good places with one choice and few bad ones with others: by value alone every search would begin with the one."""
+    rng = np.random.default_rng(3)
+    choices = np.repeat(np.eye(4), [50, 3, 3, 3], axis=0)
+    values = rng.random((5, 59)) + 10.0 * (choices[:, 0] == 0.0)
+    starts = _starts(values, choices)
+    assert starts.shape == (5, 4)
+    for path in range(5):
+        assert sorted(choices[starts[path]].argmax(axis=1)) == [0, 1, 2, 3]
+        for place in starts[path]:
+            same = (choices == choices[place]).all(axis=1)
+            assert values[path, place] == values[path, same].min()
+    assert (np.diff(np.take_along_axis(values, starts, axis=1), axis=1) >= 0.0).all()
+
+
+def test_without_choices_searches_begin_at_the_lowest_places():
+    values = np.random.default_rng(4).random((3, 20))
+    np.testing.assert_array_equal(_starts(values, np.empty((20, 0))), np.argsort(values, axis=1)[:, :3])

@@ -7,6 +7,7 @@ dimensions above all, a minimizer may be anywhere, and mostly is on faces of the
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.box_search import minimize_in_box
@@ -15,6 +16,9 @@ from farthing.numerics.sample_paths import SamplePaths
 
 STARTS = 3
 """Searches along each path, from the best of the support points and of the scattered ones."""
+
+KINDS = 6
+"""With choices, as searches do not exchange them: from the best of each combination of them, of so many combinations."""
 
 SCATTERED = 64
 """Points all over the box, half of them with about half of their numbers on faces: in many dimensions most minimizers are there."""
@@ -31,7 +35,7 @@ def follow_paths(surrogate: Surrogate, support: Array, count: int, rng: np.rando
     paths = SamplePaths.draw(surrogate.process, count, rng)
     places = np.concatenate([support, _scattered(surrogate, rng)])
     values = paths.everywhere(surrogate.at_full_fidelity(places))
-    starts = np.argsort(values, axis=1, kind="stable")[:, :STARTS]
+    starts = _starts(values, places[:, space.numbers :])
     which = np.repeat(np.arange(len(paths)), starts.shape[1])
 
     def descend(x: Array, free: int) -> tuple[Array, Array]:
@@ -53,6 +57,21 @@ def follow_paths(surrogate: Surrogate, support: Array, count: int, rng: np.rando
     lowest = np.argmin(reached.reshape(len(paths), -1), axis=1)
     best = places.reshape(len(paths), -1, d)[np.arange(len(paths)), lowest]
     return best.reshape(-1, count, d)
+
+
+def _starts(values: Array, choices: Array) -> NDArray[np.intp]:
+    """Where to begin on each path: places (P, starts), from the values (P, m) there and their columns of choices (m, c).
+
+    Support points lie where the best combination of choices is at its best, the others have scattered ones: by value alone all
+    searches would begin in that combination, and no path would have its minimum in another.
+    """
+    kinds, kind = np.unique(choices, axis=0, return_inverse=True)
+    if len(kinds) == 1:
+        return np.argsort(values, axis=1, kind="stable")[:, :STARTS]
+    members = [np.flatnonzero(kind.ravel() == k) for k in range(len(kinds))]
+    best = np.stack([these[np.argmin(values[:, these], axis=1)] for these in members], axis=1)
+    order = np.argsort(np.take_along_axis(values, best, axis=1), axis=1, kind="stable")[:, :KINDS]
+    return np.take_along_axis(best, order, axis=1)
 
 
 def _scattered(surrogate: Surrogate, rng: np.random.Generator) -> Array:
