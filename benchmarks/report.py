@@ -174,7 +174,7 @@ is compared with on the same task and seed. Below 0 is better. Mean and standard
 
 {textwrap.fill(compared["note"], 130, break_on_hyphens=False)}
 
-The slope in s and the logarithmic scale of epochs matter on LCBench, together by some 0.6, or a regret that is half as high: without
+The slope in s and the logarithmic scale of epochs matter on LCBench, together by some 0.6, a regret that is half as high: without
 them the surrogate took what all cheap evaluations have in common, a loss that falls with every epoch, for a sign that they tell
 nothing of the objective, and bought full evaluations. On the other tasks the slope makes no difference that these runs could tell.
 
