@@ -134,7 +134,7 @@ class Kernel:
 
     @property
     def stationary(self) -> bool:
-        """Whether k(z, z') depends on z - z' alone."""
+        """Whether k(z, z'), but for the unknown mean, depends on z - z' alone."""
         return True
 
     @property
