@@ -678,6 +678,14 @@ def test_fig1_can_say_not():
     assert of(1e-2, 1.2e-4) == [REPRODUCED, NOT, NOT]
 
 
+def test_fig1_compares_before_both_have_found_the_minimum():
+    cells = {n: _cell(level, ("steps",), seen=_curves(seen)) for n, level, seen in (("EI", 1e-12, 1e-8), ("PES", 1e-12, 1e-4))}
+    ei, pes, most = EXPERIMENTS["fig1"].verdicts(_summary({"branin": cells}, ("steps",)))
+    assert (ei.outcome, pes.outcome, most.outcome) == (REPRODUCED,) * 3
+    assert "at 70% of the evaluations, and later none above 1e-06" in ei.measured
+    assert pes.measured.endswith("at 100% of the evaluations")
+
+
 def test_fig2_can_say_not():
     def of(share, level):
         cells = {
