@@ -294,8 +294,8 @@ Behind is a later median than random search's, or one more than a tenth later th
 
 The share of the time that is not the stated length of evaluations: thinking, bookkeeping of the loop and of this benchmark, and
 what a sleep takes longer than it was asked to (0.12 ms of 1 ms); then the milliseconds of thinking recorded for a proposal, and
-farthing's levels of effort. Farthing keeps its recorded thinking near a fifth of the time; at 1 ms an evaluation the rest is as much
-again.
+farthing's levels of effort. Farthing keeps its recorded thinking near a fifth of the time; at 1 ms an evaluation the rest is as
+much again.
 
 {table(["task", "evaluation", *optimizers, "levels"], shares)}
 """
