@@ -20,7 +20,7 @@ from experiments.problem import Array, Problem
 from experiments.regret_experiment import RegretExperiment
 from experiments.runs import Record
 from experiments.synthetic import offset
-from experiments.verdicts import Verdict, grade, no_data
+from experiments.verdicts import Verdict, grade, no_data, told
 
 STEPS = 80
 FRACTION, SMALL_FRACTION = 0.5, 0.1
@@ -95,5 +95,5 @@ def _thinking(overhead_by_step: Sequence[float]) -> float:
 
 def _text(share: float, ours: Array, theirs: Array, same: bool) -> str:
     known = "not clearly higher" if same else "clearly higher"
-    regrets = f"final median regret {median(ours):.1e}, {known} than {median(theirs):.1e}"
+    regrets = f"final median regret {told(median(ours))}, {known} than {told(median(theirs))}"
     return f"{100 * share:.3g}% of the overhead in the second half; {regrets}"

@@ -10,7 +10,7 @@ from experiments.experiment import Size
 from experiments.problem import Problem
 from experiments.regret_experiment import RegretExperiment, curves_of
 from experiments.synthetic import DRAWS, draw
-from experiments.verdicts import Verdict, first_share_at, grade, no_data
+from experiments.verdicts import Verdict, first_share_at, grade, no_data, told
 
 FAR, VERY_FAR = 0.5, 0.25
 """Far ahead: by this share of the budget EnvPES has reached what the best other method ends with."""
@@ -48,7 +48,7 @@ def _far_ahead(summary: Summary, clock: str) -> Verdict:
     if ours is None or len(others) < len(OTHERS):
         return no_data(claim, "one of the three")
     share = first_share_at(ours, min(others), summary["shares"])
-    text = f"final median {median(at(ours, -1)):.1e} against {min(others):.1e} of the better of the two"
+    text = f"final median {told(median(at(ours, -1)))} against {told(min(others))} of the better of the two"
     if share is None:
         return Verdict(claim, f"{text}, which EnvPES does not reach", grade(False, False))
     return Verdict(

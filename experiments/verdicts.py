@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from experiments.curves import Curve, at, clearly_lower, median
+from experiments.curves import NONE, Curve, at, clearly_lower, median
 
 BETTER, REPRODUCED, NOT, NO_DATA, TOO_FEW = "better", "reproduced", "not", "no data", "too few runs"
 
@@ -48,22 +48,62 @@ def grade(holds: bool, exceeds: bool) -> str:
     return BETTER if exceeds else REPRODUCED
 
 
-def at_every_tenth(
-    claim: str, ours: Sequence[Curve], theirs: Sequence[Curve], tenths: Sequence[int], names: tuple[str, str]
-) -> Verdict:
-    """Ours at least equal to theirs at every tenth of the budget; tenths: their indices in the curves.
+def at_every_tenth(claim: str, ours: Sequence[Curve], theirs: Sequence[Curve], tenths: Sequence[int], other: str) -> Verdict:
+    """Ours at least equal to the other's at every tenth of the budget; tenths: their indices in the curves.
 
     It holds where ours is nowhere clearly higher, and its median is higher at no more than half of the tenths; it is exceeded where
     the median is nowhere higher, and at the end clearly lower.
     """
-    pairs = [(at(ours, i), at(theirs, i)) for i in tenths]
-    lower = sum(median(a) <= median(b) for a, b in pairs)
-    worse = [f"{10 * (k + 1)}%" for k, (a, b) in enumerate(pairs) if clearly_lower(b, a)]
-    ended = clearly_lower(*pairs[-1])
-    a, b = (median(values) for values in pairs[-1])
-    text = f"median at or below {names[1]}'s at {lower} of {len(pairs)} tenths; at the end {a:.1e} against {b:.1e}"
-    text += f"; clearly higher at {', '.join(worse)}" if worse else "; clearly higher nowhere"
-    return Verdict(claim, text, grade(not worse and 2 * lower >= len(pairs), lower == len(pairs) and ended))
+    apart = _Tenths.of(ours, theirs, tenths)
+    lower, number = apart.at_or_below, len(tenths)
+    text = f"median at or below {other}'s at {lower} of {number} tenths; {apart.told()}"
+    holds = not apart.clearly_higher and 2 * lower >= number
+    return Verdict(claim, text, grade(holds, lower == number and f"{10 * number}%" in apart.clearly_lower))
+
+
+def ahead(claim: str, ours: Sequence[Curve], theirs: Sequence[Curve], tenths: Sequence[int]) -> Verdict:
+    """Ours ahead of theirs; tenths: their indices in the curves.
+
+    It holds where ours is clearly lower at a tenth or more and clearly higher at none; it is exceeded where ours is clearly lower
+    at half of them.
+    """
+    apart = _Tenths.of(ours, theirs, tenths)
+    text = f"clearly lower {apart.listed(apart.clearly_lower)}; {apart.told()}"
+    holds = bool(apart.clearly_lower) and not apart.clearly_higher
+    return Verdict(claim, text, grade(holds, 2 * len(apart.clearly_lower) >= len(tenths)))
+
+
+@dataclass(frozen=True)
+class _Tenths:
+    """How two sets of runs compare at the tenths of the budget: how often our median is not the higher one; where one is clear."""
+
+    at_or_below: int
+    clearly_lower: list[str]
+    clearly_higher: list[str]
+    ends: tuple[float, float]
+
+    @classmethod
+    def of(cls, ours: Sequence[Curve], theirs: Sequence[Curve], tenths: Sequence[int]) -> _Tenths:
+        pairs = {f"{10 * (k + 1)}%": (at(ours, i), at(theirs, i)) for k, i in enumerate(tenths)}
+        return cls(
+            sum(median(a) <= median(b) for a, b in pairs.values()),
+            [share for share, (a, b) in pairs.items() if clearly_lower(a, b)],
+            [share for share, (a, b) in pairs.items() if clearly_lower(b, a)],
+            (median(at(ours, tenths[-1])), median(at(theirs, tenths[-1]))),
+        )
+
+    @staticmethod
+    def listed(shares: Sequence[str]) -> str:
+        return f"at {', '.join(shares)}" if shares else "nowhere"
+
+    def told(self) -> str:
+        ours, theirs = map(told, self.ends)
+        return f"at the end {ours} against {theirs}; clearly higher {self.listed(self.clearly_higher)}"
+
+
+def told(regret: float) -> str:
+    """A median regret in a sentence."""
+    return f"{regret:.1e}" if regret > NONE else f"no more than {NONE:g}"
 
 
 def first_share_at(curves: Sequence[Curve], target: float, shares: Sequence[float]) -> float | None:

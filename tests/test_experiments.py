@@ -33,7 +33,7 @@ from experiments.progress import Expectation  # noqa: E402
 from experiments.runs import Job, load, save  # noqa: E402
 from experiments.study_run import run_study  # noqa: E402
 from experiments.table1_paper import PAPER, SAMPLERS, judge  # noqa: E402
-from experiments.verdicts import BETTER, NO_DATA, NOT, REPRODUCED, TOO_FEW, at_every_tenth  # noqa: E402
+from experiments.verdicts import BETTER, NO_DATA, NOT, REPRODUCED, TOO_FEW, ahead, at_every_tenth  # noqa: E402
 from experiments.worker import GIVEN_UP  # noqa: E402
 from farthing.method import minimizers, propose, support  # noqa: E402
 from farthing.method.local_minima import find_local_minima  # noqa: E402
@@ -624,26 +624,41 @@ TENTHS = range(1, 20, 2)
 
 @pytest.mark.parametrize(("ours", "outcome"), [(1e-6, BETTER), (1e-3, REPRODUCED), (1e-1, NOT)])
 def test_equality_at_every_tenth_has_three_outcomes(ours, outcome):
-    verdict = at_every_tenth("claim", _curves(ours), _curves(1e-3, seed=1), list(TENTHS), ("EnvPES", "EI"))
+    verdict = at_every_tenth("claim", _curves(ours), _curves(1e-3, seed=1), list(TENTHS), "EI")
     assert verdict.outcome == outcome
     assert ("clearly higher nowhere" in verdict.measured) == (outcome != NOT)
 
 
 def test_no_recommendation_yet_is_worse_than_any():
     late = [[None] * 12 + [1e-9] * 8] * 10
-    assert at_every_tenth("claim", late, _curves(1e-3), list(TENTHS), ("EnvPES", "EI")).outcome == NOT
+    assert at_every_tenth("claim", late, _curves(1e-3), list(TENTHS), "EI").outcome == NOT
     assert curves.quartiles(late, 5) == (np.inf, np.inf, np.inf)
 
 
 def test_regrets_that_are_as_good_as_none_are_equal():
     tiny, tinier = [[1e-7] * 20] * 10, [[1e-9] * 20] * 10
-    assert at_every_tenth("claim", tiny, tinier, list(TENTHS), ("EnvPES", "EI")).outcome == REPRODUCED
+    assert at_every_tenth("claim", tiny, tinier, list(TENTHS), "EI").outcome == REPRODUCED
     assert curves.quartiles(tiny, 3) == (1e-7, 1e-7, 1e-7)
 
 
 def test_identical_runs_differ_in_nothing():
     same = [[1e-3] * 20] * 5
-    assert at_every_tenth("claim", same, same, list(TENTHS), ("EnvPES", "EI")).outcome == REPRODUCED
+    assert at_every_tenth("claim", same, same, list(TENTHS), "EI").outcome == REPRODUCED
+
+
+def test_ahead_means_clearly_lower_somewhere_and_clearly_higher_nowhere():
+    def of(*ours):
+        return ahead("claim", [[level] * 20 for level in ours], [[1e-3 * (1 + i)] * 20 for i in range(10)], range(1, 20, 2))
+
+    assert of(*[1e-4] * 10).outcome == BETTER
+    assert of(*[1e-3 * (1 + i) for i in range(10)]).outcome == NOT  # the same
+    assert of(*[1e-1] * 10).outcome == NOT
+    once = [[1e-3 * (1 + i)] * 19 + [1e-4] for i in range(10)]
+    verdict = ahead("claim", once, [[1e-3 * (1 + i)] * 20 for i in range(10)], range(1, 20, 2))
+    assert verdict.outcome == REPRODUCED
+    assert verdict.measured == "clearly lower at 100%; at the end 1.0e-04 against 5.5e-03; clearly higher nowhere"
+    crossed = [[1e-1, 1e-1, *curve[2:]] for curve in once]
+    assert ahead("claim", crossed, [[1e-3 * (1 + i)] * 20 for i in range(10)], range(1, 20, 2)).outcome == NOT
 
 
 def _fig4(envpes, fabolas=1e-3):
