@@ -65,8 +65,8 @@ def _tolerant(share: float) -> Callable[[], AbstractContextManager[Any]]:
     """Differences below a share of the values' standard deviation count as noise."""
     usual_of = InformationGain.of
 
-    def of(cls: type[InformationGain], surrogate: Any, conditioned: Any, tolerance: float) -> InformationGain:
-        return usual_of(surrogate, conditioned, max(tolerance, share * surrogate.standardization.scale))
+    def of(cls: type[InformationGain], surrogate: Any, conditioned: Any, tolerance: float, hope: float) -> InformationGain:
+        return usual_of(surrogate, conditioned, max(tolerance, share * surrogate.standardization.scale), hope)
 
     return lambda: patch.object(InformationGain, "of", classmethod(of))
 
@@ -92,6 +92,7 @@ VARIANTS = {
     "tolerance": Variant(
         "information that tells apart values closer than 1% of their standard deviation does not count", changed=_tolerant(0.01)
     ),
+    "polish": Variant("to know a minimum ever more exactly counts, as in the paper", EnvPES(polish=True)),
     "four minimizers": Variant("four minimizer draws for each hyperparameter draw, not two", settings={"minimizers": 4}),
     "initial 6": Variant("six evaluations in the initial design, not ten", settings={"initial": 6}),
 }

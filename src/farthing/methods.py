@@ -30,6 +30,7 @@ class PES(Method):
     below_best: without a fidelity, a minimizer's value is at or below the best value seen.
     rivals: at how many other places the objective is held to be no lower than at the minimizer; the paper has none.
     paths: of the draws of the minimizer, the share that is followed along sample paths, off the support; the paper has none.
+    polish: whether to know a minimum ever more exactly counts, as in the paper, even where more is to be hoped for elsewhere.
     """
 
     support: str = "wlh"
@@ -37,10 +38,11 @@ class PES(Method):
     below_best: bool = True
     rivals: int = 8
     paths: float = 0.5
+    polish: bool = False
 
     def __post_init__(self) -> None:
         _check_support(self.support)
-        for name in ("off_diagonal", "below_best"):
+        for name in ("off_diagonal", "below_best", "polish"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; give True or False")
         rivals = as_whole(self.rivals)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from farthing.method import improvement
-from farthing.method.acquisition_search import Acquisition
+from farthing.method.acquisition_search import Acquisition, candidates, maximize
+from farthing.method.domain import Domain
 from farthing.method.entropy_search import EntropyReduction
 from farthing.method.feasibility import Feasibility
 from farthing.method.overhead import Price
@@ -18,6 +19,9 @@ Gain = InformationGain | EntropyReduction
 
 NEGLIGIBLE = 1e-12
 """Information, in nats, that is as good as none; keeps its logarithm finite."""
+
+HOPEFUL, HOPEFUL_CLIMBS = 4, 8
+"""Places from which the largest expected improvement is searched, and evaluations of its gradient in each search."""
 
 
 def information_rate(gain: Gain, price: Price | None) -> Acquisition:
@@ -51,6 +55,22 @@ def improvement_of(method: Method, pretended: Surrogate, best: float) -> Acquisi
         return improvement.negative_confidence_bound(pretended, points, method.kappa, gradient)
 
     return Acquisition(lambda points: evaluate(points, False)[0], lambda points: evaluate(points, True))
+
+
+def hope(
+    pretended: Surrogate, best: float, feasibility: Feasibility | None, places: Array, sample: int, rng: np.random.Generator
+) -> float:
+    """The largest improvement on `best` that is expected of any place at full fidelity, standardized.
+
+    It is looked for near places (p, d) and among `sample` random ones, on a surrogate as for `improvement_of`.
+    """
+    domain = Domain(pretended.space, with_fidelity=False)
+    acquisition = improvement_of(EI(), pretended, best)
+    if feasibility is not None:
+        acquisition = if_it_succeeds(acquisition, feasibility)
+    points = candidates(pretended, places, domain, sample, rng, quasi=False)
+    _, values = maximize(at_full_fidelity(acquisition, pretended), domain, points, HOPEFUL, HOPEFUL_CLIMBS)
+    return float(np.exp(values[0]))
 
 
 def if_it_succeeds(acquisition: Acquisition, feasibility: Feasibility) -> Acquisition:

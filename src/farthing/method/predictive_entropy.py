@@ -3,6 +3,10 @@
     Delta H(z) = sum_k w_k mean_r  1/2 log(v_k(z) + sigma_k^2) - 1/2 log(v_k(z | x_kr is the minimizer) + sigma_k^2)
 
 the entropy of an observation at z = (x, s) now, less its entropy once the minimizer is known, averaged over minimizers.
+
+In exact arithmetic that has no end: where a minimum is known to six digits, an evaluation beside it tells the seventh, and promises
+as much information as the first did. So differences that are smaller than the largest improvement still expected anywhere, `hope`,
+count as noise: sigma_k^2 + hope^2.
 """
 
 from __future__ import annotations
@@ -26,13 +30,13 @@ class InformationGain:
     noise: Array
 
     @classmethod
-    def of(cls, surrogate: Surrogate, conditioned: ConditionedProcess, tolerance: float) -> InformationGain:
-        """The gain for observations with the surrogate's inferred noise; differences below `tolerance` (user's units) count
-        as noise.
+    def of(cls, surrogate: Surrogate, conditioned: ConditionedProcess, tolerance: float, hope: float = 0.0) -> InformationGain:
+        """The gain for observations with the surrogate's inferred noise; differences below `tolerance` (user's units), and below
+        `hope` (standardized), count as noise.
         """
         indifference = surrogate.standardization.apply_noise(np.array(tolerance), np.array(surrogate.standardization.knee))
         prior = conditioned.process.kernel.variance_at_zero
-        return cls(conditioned, surrogate.weights, surrogate.noise + indifference + JITTER * prior)
+        return cls(conditioned, surrogate.weights, surrogate.noise + indifference + hope**2 + JITTER * prior)
 
     def __call__(self, points: Array) -> Array:
         """Information gain at points (C, D): (C,), never negative."""

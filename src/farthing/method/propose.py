@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize, sobol
-from farthing.method.acquisitions import NEGLIGIBLE, Gain, at_full_fidelity, if_it_succeeds, improvement_of, information_rate
+from farthing.method.acquisitions import NEGLIGIBLE, Gain, at_full_fidelity, hope, if_it_succeeds, improvement_of, information_rate
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.domain import Domain
 from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
@@ -246,7 +246,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         process = surrogate.pretending(history.avoided).process
         conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, method)
-        gain = InformationGain.of(surrogate, conditioned, settings.tolerance)
+        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, _finest(situation, beliefs, minimizers, rng))
     elif isinstance(method, ES):
         representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
         process = surrogate.pretending(history.avoided).process
@@ -275,6 +275,16 @@ def _price(situation: Situation, beliefs: Beliefs) -> Price:
     if isinstance(method, FABOLAS) and method.overhead == "last":
         return Price.constant(beliefs.cost, rate * situation.history.trials[-1].overhead)
     return Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, rate)
+
+
+def _finest(situation: Situation, beliefs: Beliefs, minimizers: Array, rng: np.random.Generator) -> float:
+    """Differences below this are not worth knowing: what is still to be hoped for, unless the method polishes regardless."""
+    assert isinstance(situation.method, PES)
+    if situation.method.polish:
+        return 0.0
+    pretended = beliefs.surrogate.pretending(situation.history.avoided)
+    places = informed_places(beliefs.minima, minimizers)
+    return hope(pretended, float(beliefs.minima.mean[0]), beliefs.feasibility, places, SAMPLE[situation.effort], rng)
 
 
 def _draw_minimizers(surrogate: Surrogate, support: Array, count: int, method: PES, rng: np.random.Generator) -> Array:
