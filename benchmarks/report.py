@@ -177,6 +177,7 @@ is compared with on the same task and seed. Below 0 is better. Mean and standard
 The slope in s and the logarithmic scale of epochs matter on LCBench, together by some 0.6, a regret that is half as high: without
 them the surrogate took what all cheap evaluations have in common, a loss that falls with every epoch, for a sign that they tell
 nothing of the objective, and bought full evaluations. On the other tasks the slope makes no difference that these runs could tell.
+All runs of this section were made before polishing ended (`EnvPES(polish=False)`, [the method](method.md)).
 
 Before that, other changes were tried, with a prior of lengthscales of median 1.0 and width 1.5 and a constant mean:
 

@@ -236,6 +236,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
     """
     history, method, settings = situation.history, situation.method, situation.settings
     surrogate, minima = beliefs.surrogate, beliefs.minima
+    pretended = surrogate.pretending(history.avoided)
     price = _price(situation, beliefs)
     gain: Gain | None = None
     minimizers = np.empty((0, surrogate.dimensions))
@@ -244,18 +245,17 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         minimizers = _draw_minimizers(surrogate, support, settings.minimizers, method, rng)
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
-        process = surrogate.pretending(history.avoided).process
-        conditioned = condition_on_minimizers(surrogate, process, minimizers, rivals, method)
-        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, _finest(situation, beliefs, minimizers, rng))
+        conditioned = condition_on_minimizers(surrogate, pretended.process, minimizers, rivals, method)
+        finest = 0.0 if method.polish else _hope(situation, beliefs, pretended, minimizers, rng)
+        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, finest)
     elif isinstance(method, ES):
         representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
-        process = surrogate.pretending(history.avoided).process
-        gain = EntropyReduction.of(surrogate, process, representers, settings.tolerance)
+        gain = EntropyReduction.of(surrogate, pretended.process, representers, settings.tolerance)
         minimizers = gain.likeliest(LIKELIEST)[:, : surrogate.dimensions]
     if gain is not None:
         acquisition = information_rate(gain, price if method.priced else None)
     else:
-        acquisition = improvement_of(method, surrogate.pretending(history.avoided), float(minima.mean[0]))
+        acquisition = improvement_of(method, pretended, float(minima.mean[0]))
 
     if beliefs.feasibility is not None:
         acquisition = if_it_succeeds(acquisition, beliefs.feasibility)
@@ -277,12 +277,8 @@ def _price(situation: Situation, beliefs: Beliefs) -> Price:
     return Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, rate)
 
 
-def _finest(situation: Situation, beliefs: Beliefs, minimizers: Array, rng: np.random.Generator) -> float:
-    """Differences below this are not worth knowing: what is still to be hoped for, unless the method polishes regardless."""
-    assert isinstance(situation.method, PES)
-    if situation.method.polish:
-        return 0.0
-    pretended = beliefs.surrogate.pretending(situation.history.avoided)
+def _hope(situation: Situation, beliefs: Beliefs, pretended: Surrogate, minimizers: Array, rng: np.random.Generator) -> float:
+    """What is still to be hoped for anywhere: smaller differences are not worth knowing."""
     places = informed_places(beliefs.minima, minimizers)
     return hope(pretended, float(beliefs.minima.mean[0]), beliefs.feasibility, places, SAMPLE[situation.effort], rng)
 
