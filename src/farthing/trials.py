@@ -20,6 +20,8 @@ from farthing.space import Space
 Array = NDArray[np.float64]
 
 PENDING, COMPLETE, FAILED, ABANDONED = STATES = "pending", "complete", "failed", "abandoned"
+ACQUISITION, DOUBT = CHOSEN = "acquisition", "doubt"
+"""Kinds of proposals that took thought."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Why a trial was made. `kind`: initial, acquisition, confirmation or added. What was not computed is None.
+    """Why a trial was made. `kind`: initial, acquisition, doubt, confirmation or added. What was not computed is None.
 
     information_share, price_share: its information gain and its price (overhead included), as shares of those at full fidelity.
     effort: the level at which it was thought of (method/effort.py).
@@ -204,7 +206,7 @@ class History:
 
         The initial design took no thought; old records, which do not tell their level, count for each.
         """
-        asked = [t for t in self.trials if t.proposal.kind == "acquisition" and t.proposal.effort in (None, effort)]
+        asked = [t for t in self.trials if t.proposal.kind in CHOSEN and t.proposal.effort in (None, effort)]
         return np.array([t.number for t in asked], dtype=float), np.array([t.overhead for t in asked], dtype=float)
 
     @property

@@ -30,7 +30,7 @@ from farthing.method.quick import QUICK, Search
 from farthing.methods import EI, ES, PES, Method
 from farthing.settings import Settings
 from farthing.space import Space
-from farthing.trials import ABANDONED, COMPLETE, FAILED, PENDING, Trial
+from farthing.trials import ABANDONED, CHOSEN, COMPLETE, FAILED, PENDING, Trial
 
 LIGHT, NORMAL = "light", "normal"
 
@@ -109,7 +109,7 @@ class Tally:
     def _begun(self, trial: Trial) -> None:
         self.trials = trial.number + 1
         self.thinking += trial.overhead
-        if trial.proposal.kind == "acquisition":
+        if trial.proposal.kind in CHOSEN:
             self.overheads[trial.proposal.effort or NORMAL].append((trial.number, trial.overhead))
 
     def _stands(self, trial: Trial) -> None:

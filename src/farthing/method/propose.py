@@ -12,6 +12,7 @@ from farthing.method.acquisition_search import Acquisition, candidates, informed
 from farthing.method.acquisitions import NEGLIGIBLE, Gain, at_full_fidelity, hope, if_it_succeeds, improvement_of, information_rate
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.domain import Domain
+from farthing.method.doubt import is_due, roughened
 from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
 from farthing.method.entropy_search import EntropyReduction, draw_representers
 from farthing.method.feasibility import Feasibility, fit_feasibility
@@ -28,7 +29,7 @@ from farthing.method.taken import Taken
 from farthing.methods import ES, FABOLAS, PES, Method, Random
 from farthing.numerics.kernels import Array
 from farthing.settings import Settings
-from farthing.trials import History, Proposal, thinning
+from farthing.trials import ACQUISITION, DOUBT, History, Proposal, thinning
 
 INITIAL_SHARE = 1.0 / 3.0
 """The initial design ends early when it has taken this share of the budget."""
@@ -160,9 +161,11 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     if isinstance(situation.method, Random):
         domain = Domain(surrogate.space, with_fidelity=False)
         anywhere = taken.new(domain.scatter(rng.random((SPARES, surrogate.dimensions))), domain)[0]
-        return _within_limit(situation, beliefs, np.append(anywhere, 0.0), replace(known, kind="acquisition"))
+        return _within_limit(situation, beliefs, np.append(anywhere, 0.0), replace(known, kind=ACQUISITION))
 
-    thought = deliberate(situation, beliefs, rng)
+    thought, kind = deliberate(situation, beliefs, rng), ACQUISITION
+    if _doubtful(situation, thought):
+        thought, kind = deliberate(situation, _doubted(situation, beliefs, rng), rng), DOUBT
     climbs = CLIMBS[situation.effort]
     points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
     points = taken.new(points, thought.domain)
@@ -172,7 +175,7 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
             return None
     chosen = points[0]
     point = np.append(chosen, 0.0) if len(chosen) == surrogate.dimensions else chosen
-    return point, replace(known, kind="acquisition", **_reasons(thought, chosen))
+    return point, replace(known, kind=kind, **_reasons(thought, chosen))
 
 
 def _reasons(thought: Deliberation, chosen: Array) -> dict[str, Any]:
@@ -215,7 +218,8 @@ def _within_limit(situation: Situation, beliefs: Beliefs, point: Array, known: P
 class Deliberation:
     """What a decision is made from: the acquisition of what is to be decided, (x, s) or x alone, and candidates for it.
 
-    lift: from what is decided to points of the surrogate; gain: information, for methods that go by it.
+    lift: from what is decided to points of the surrogate; gain: information, for methods that go by it; hope: the improvement still
+    expected anywhere, for methods that ask.
     """
 
     acquisition: Acquisition
@@ -224,6 +228,7 @@ class Deliberation:
     price: Price
     gain: Gain | None
     lift: Callable[[Array], Array]
+    hope: float | None
 
     def cost(self, decided: Array) -> Array:
         """Predicted evaluation cost of each decision."""
@@ -239,6 +244,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
     pretended = surrogate.pretending(history.avoided)
     price = _price(situation, beliefs)
     gain: Gain | None = None
+    hoped: float | None = None
     minimizers = np.empty((0, surrogate.dimensions))
     if isinstance(method, PES):
         support = draw_support(method.support, surrogate, minima, beliefs.feasibility, settings.support_points, rng)
@@ -246,8 +252,8 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         conditioned = condition_on_minimizers(surrogate, pretended.process, minimizers, rivals, method)
-        finest = 0.0 if method.polish else _hope(situation, beliefs, pretended, minimizers, rng)
-        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, finest)
+        hoped = None if method.polish else _hope(situation, beliefs, pretended, minimizers, rng)
+        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, hoped or 0.0)
     elif isinstance(method, ES):
         representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
         gain = EntropyReduction.of(surrogate, pretended.process, representers, settings.tolerance)
@@ -264,9 +270,21 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
     places = informed_places(minima, minimizers)
     points = candidates(surrogate, places, domain, SAMPLE[situation.effort], rng, quasi=situation.effort == NORMAL)
     if domain.with_fidelity or not surrogate.with_fidelity:
-        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided)
+        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided, hoped)
     at_full = at_full_fidelity(acquisition, surrogate)
-    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity)
+    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity, hoped)
+
+
+def _doubtful(situation: Situation, thought: Deliberation) -> bool:
+    """Whether to think again as if the objective were rougher, where there is time to think twice."""
+    method = situation.method
+    able = isinstance(method, PES) and method.doubt and situation.effort == NORMAL
+    return able and thought.hope is not None and is_due(situation.history, thought.hope)
+
+
+def _doubted(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) -> Beliefs:
+    surrogate = roughened(beliefs.surrogate, situation.history)
+    return replace(beliefs, surrogate=surrogate, minima=find_local_minima(surrogate, beliefs.feasibility, rng))
 
 
 def _price(situation: Situation, beliefs: Beliefs) -> Price:
