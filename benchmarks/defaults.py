@@ -1,11 +1,11 @@
 """What changes of farthing's defaults do to regret: variants that differ by one thing, on tasks of the comparison with peers.
 
     python -m benchmarks.defaults --out DIR [--data DIR] [--tasks ...] [--seeds 3] [--variants ...] [--wall 600]
-    python -m benchmarks.defaults --runs default=DIR "paths 0"=DIR ...
+    python -m benchmarks.defaults --runs default=DIR "paths 0"=DIR ... [--note TEXT]
 
 The first makes the runs that are missing, DIR/VARIANT/TASK/farthing/SEED.jsonl, half a minute to some minutes each, and summarizes
-all. The second only summarizes runs made elsewhere, in folders of the same layout, TASK/farthing/SEED.jsonl; names that are no
-variant of this script are described in `DESK`.
+all. The second only summarizes runs made elsewhere, in folders of the same layout, TASK/farthing/SEED.jsonl; the note is kept with
+their summary.
 
 Each variant is compared, run by run, with the one from which it differs: the difference of the natural logarithm of regret,
 averaged over shares of the budget from 15% to 100%, evaluation cost and overhead together, regrets floored where there is nothing
@@ -47,12 +47,16 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Variant:
-    """What differs from the default: the method's options, settings, or a patch that is in force during a run."""
+    """What differs from the default: the method's options, settings, or a patch that is in force during a run.
+
+    against: the variant from which it differs by one thing.
+    """
 
     what: str
     method: EnvPES = field(default_factory=EnvPES)
     settings: dict[str, Any] = field(default_factory=dict)
     changed: Callable[[], AbstractContextManager[Any]] = nullcontext
+    against: str = "default"
 
     def peer(self, task: Task, seed: int) -> Farthing:
         """farthing as the comparison with peers has it, but for what differs."""
@@ -92,20 +96,11 @@ VARIANTS = {
     "tolerance": Variant(
         "information that tells apart values closer than 1% of their standard deviation does not count", changed=_tolerant(0.01)
     ),
-    "polish": Variant("to know a minimum ever more exactly counts, as in the paper", EnvPES(polish=True)),
+    "polish": Variant("to know a minimum ever more exactly counts, as in the paper", EnvPES(polish=True), against="no doubt"),
     "no doubt": Variant("nothing is spent on the doubt that the objective may be rougher than it seems", EnvPES(doubt=False)),
     "four minimizers": Variant("four minimizer draws for each hyperparameter draw, not two", settings={"minimizers": 4}),
     "initial 6": Variant("six evaluations in the initial design, not ten", settings={"initial": 6}),
 }
-
-DESK = {"no trend, linear epochs": ("no trend", "the epochs of LCBench on a linear scale, not a logarithmic one")}
-"""Variants of which there are runs, but no code here: what they are compared with, and what differs."""
-
-DESK_NOTE = (
-    "'no trend' and 'no trend, linear epochs' were run with the code from before the trend, three to five seeds, on a busy "
-    "machine, each on its own core."
-)
-"""What is to be known of runs given by --runs."""
 
 
 def make_runs(name: str, out: Path, names: list[str], seeds: int, data: Path | None, wall: float) -> None:
@@ -170,17 +165,17 @@ def compare(these: dict[tuple[str, int], float], those: dict[tuple[str, int], fl
     return out
 
 
-def summarize(folders: dict[str, Path], at_the_desk: bool) -> dict[str, Any]:
+def summarize(folders: dict[str, Path], note: str = "") -> dict[str, Any]:
     """Every variant against the one it differs from."""
     runs = {name: read(folder) for name, folder in folders.items()}
     rows = []
     for name in runs:
-        against, what = DESK[name] if name in DESK else (DEFAULT, VARIANTS[name].what)
-        if name != DEFAULT and against in runs:
-            rows.append({"variant": name, "what": what, "against": against, "groups": compare(runs[name], runs[against])})
+        variant = VARIANTS[name]
+        if name != variant.against and variant.against in runs:
+            groups = compare(runs[name], runs[variant.against])
+            rows.append({"variant": name, "what": variant.what, "against": variant.against, "groups": groups})
     return {
-        "made": "at the desk" if at_the_desk else "by this script",
-        "note": DESK_NOTE if at_the_desk else "",
+        "note": note,
         "shares": [round(float(share), 2) for share in SHARES],
         "rows": [row for row in rows if row["groups"]],
     }
@@ -188,8 +183,8 @@ def summarize(folders: dict[str, Path], at_the_desk: bool) -> dict[str, Any]:
 
 def _pair(text: str) -> tuple[str, Path]:
     name, equals, folder = text.partition("=")
-    if not equals or name not in {*VARIANTS, *DESK}:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=DIR with one of the names {', '.join((*VARIANTS, *DESK))}")
+    if not equals or name not in VARIANTS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=DIR with one of the names {', '.join(VARIANTS)}")
     return name, Path(folder)
 
 
@@ -198,6 +193,7 @@ def main() -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--out", type=Path, help="where runs are made, and kept")
     source.add_argument("--runs", type=_pair, nargs="+", metavar="NAME=DIR", help="runs made elsewhere, only to be summarized")
+    parser.add_argument("--note", default="", help="what is to be known of runs made elsewhere")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tasks", nargs="+", choices=tasks.NAMES)
     parser.add_argument("--seeds", type=int, default=3)
@@ -213,7 +209,7 @@ def main() -> None:
         folders = {name: arguments.out / name.replace(" ", "-") for name in arguments.variants}
         for name, folder in folders.items():
             make_runs(name, folder, names, arguments.seeds, data, arguments.wall)
-    summary = summarize(folders, bool(arguments.runs))
+    summary = summarize(folders, arguments.note)
     arguments.results.write_text(json.dumps(summary, indent=1) + "\n")
     for row in summary["rows"]:
         for group, found in row["groups"].items():
