@@ -96,7 +96,6 @@ VARIANTS = {
     "tolerance": Variant(
         "information that tells apart values closer than 1% of their standard deviation does not count", changed=_tolerant(0.01)
     ),
-    "polish": Variant("to know a minimum ever more exactly counts, as in the paper", EnvPES(polish=True), against="no doubt"),
     "no doubt": Variant("nothing is spent on the doubt that the objective may be rougher than it seems", EnvPES(doubt=False)),
     "four minimizers": Variant("four minimizer draws for each hyperparameter draw, not two", settings={"minimizers": 4}),
     "initial 6": Variant("six evaluations in the initial design, not ten", settings={"initial": 6}),

@@ -40,7 +40,6 @@ CONTENDERS = (
     _variant("faces stationary", "the gradient vanishes on faces too, as in the paper", variant="faces_stationary"),
     _variant("off-diagonals zero", "the off-diagonal Hessian of a minimizer is zero, as in the paper", off_diagonal=True),
     _variant("paper's constraints", "both, and no rivals", variant="faces_stationary", off_diagonal=True, rivals=0),
-    _variant("polish", "to know a minimum ever more exactly counts, as in the paper", polish=True),
     _variant("no doubt", "nothing is spent on the doubt that the objective may be rougher than it seems", doubt=False),
     _variant("clipped support", "support points outside the box are moved onto its faces", variant="clipped_support"),
     _variant("equal weights", "every local minimum has the same weight in WLH", variant="equal_weights"),

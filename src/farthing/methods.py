@@ -30,9 +30,8 @@ class PES(Method):
     below_best: without a fidelity, a minimizer's value is at or below the best value seen.
     rivals: at how many other places the objective is held to be no lower than at the minimizer; the paper has none.
     paths: of the draws of the minimizer, the share that is followed along sample paths, off the support; the paper has none.
-    polish: whether to know a minimum ever more exactly counts, as in the paper, even where more is to be hoped for elsewhere.
     doubt: whether, once hardly anything is left to hope for, as much is spent on looking elsewhere as if the objective were rougher
-    than it seems; the paper never doubts. Without effect where `polish` is True.
+    than it seems; the paper never doubts.
     """
 
     support: str = "wlh"
@@ -40,12 +39,11 @@ class PES(Method):
     below_best: bool = True
     rivals: int = 8
     paths: float = 0.5
-    polish: bool = False
     doubt: bool = True
 
     def __post_init__(self) -> None:
         _check_support(self.support)
-        for name in ("off_diagonal", "below_best", "polish", "doubt"):
+        for name in ("off_diagonal", "below_best", "doubt"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; give True or False")
         rivals = as_whole(self.rivals)

@@ -8,10 +8,12 @@ from method.problems import known_surrogate
 from scipy.stats import norm
 
 import farthing as ft
+from farthing.method.acquisition_search import maximize
 from farthing.method.acquisitions import hope
 from farthing.method.minimizers import condition_on_minimizers
 from farthing.method.predictive_entropy import InformationGain
-from farthing.methods import PES, EnvPES
+from farthing.method.propose import Situation, believe, deliberate
+from farthing.methods import PES
 from farthing.numerics.kernels import Probes
 
 
@@ -81,23 +83,31 @@ def test_polishing_ends_where_more_is_to_be_hoped_for_elsewhere():
     assert 0.65 < exploring < 0.97
 
 
-def test_a_study_polishes_where_it_is_told_to():
-    """The same history, and the next evaluation is nearer to the known minimum with polish than without."""
+@pytest.mark.parametrize("enough", [1e-3, 0.05])
+def test_a_search_for_enough_ends_where_there_is_enough(enough):
+    """What it finds is on the same side of `enough` as the truth."""
+    surrogate = surrogate_with_a_gap(False)
+    for best in (-1.2, -1.6, -2.2, -3.0):
+        truth = largest_improvement(surrogate, best)
+        found = hope(surrogate, best, None, np.array([[0.3]]), 64, np.random.default_rng(0), enough)
+        assert (found >= enough) == (truth >= enough)
+        assert found <= truth * (1.0 + 1e-6)
 
-    def distance(polish, seed):
-        settings = ft.Settings(confirm=False, noise=0.0, thinking_share=1.0)
-        study = ft.Study({"x": ft.Real(0.0, 1.0)}, method=PES(polish=polish), seed=seed, settings=settings)
+
+def test_to_deliberate_without_polishing_leads_away_from_a_known_minimum():
+    """The same history and beliefs: the best candidate is nearer to the known minimum with polishing than without."""
+
+    def distance(polishing, seed):
+        settings = ft.Settings(confirm=False, noise=0.0, thinking_share=1.0, initial=1)
+        study = ft.Study({"x": ft.Real(0.0, 1.0)}, method="pes", seed=seed, settings=settings)
         near = np.array([0.001, 0.004, 0.01, 0.02, 0.03, 0.05])
         for x in [0.0, 0.1, 0.18, *(0.3 - near), *(0.3 + near), 0.4, 0.5, 0.56, 0.62, 0.66, 0.94, 1.0]:
             value = -0.5 * np.exp(-(((x - 0.3) / 0.1) ** 2)) + 0.3 * np.sin(30.0 * x) * (x > 0.45)
             study.add({"x": float(x)}, float(value))
-        return abs(study.ask().params["x"] - 0.3)
+        situation = Situation(study.history, study.method, settings, seed, None, 0.0)
+        thought = deliberate(situation, believe(situation), np.random.default_rng(seed), polishing)
+        points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, settings.starts)
+        return abs(points[0, 0] - 0.3)
 
     assert np.median([distance(True, seed) for seed in range(5)]) < 2e-3
     assert np.median([distance(False, seed) for seed in range(5)]) > 5e-3
-
-
-def test_polish_is_a_switch():
-    assert not EnvPES().polish
-    with pytest.raises(ft.SettingsError, match="polish is 1; give True or False"):
-        PES(polish=1)

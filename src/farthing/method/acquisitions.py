@@ -58,18 +58,29 @@ def improvement_of(method: Method, pretended: Surrogate, best: float) -> Acquisi
 
 
 def hope(
-    pretended: Surrogate, best: float, feasibility: Feasibility | None, places: Array, sample: int, rng: np.random.Generator
+    pretended: Surrogate,
+    best: float,
+    feasibility: Feasibility | None,
+    places: Array,
+    sample: int,
+    rng: np.random.Generator,
+    enough: float = np.inf,
 ) -> float:
     """The largest improvement on `best` that is expected of any place at full fidelity, standardized.
 
-    It is looked for near places (p, d) and among `sample` random ones, on a surrogate as for `improvement_of`.
+    It is looked for near places (p, d) and among `sample` random ones, on a surrogate as for `improvement_of`; no further where one
+    of these promises `enough`.
     """
     domain = Domain(pretended.space, with_fidelity=False)
     acquisition = improvement_of(EI(), pretended, best)
     if feasibility is not None:
         acquisition = if_it_succeeds(acquisition, feasibility)
+    acquisition = at_full_fidelity(acquisition, pretended)
     points = candidates(pretended, places, domain, sample, rng, quasi=False)
-    _, values = maximize(at_full_fidelity(acquisition, pretended), domain, points, HOPEFUL, HOPEFUL_CLIMBS)
+    seen = float(np.exp(acquisition.value(points).max()))
+    if seen >= enough:
+        return seen
+    _, values = maximize(acquisition, domain, points, HOPEFUL, HOPEFUL_CLIMBS)
     return float(np.exp(values[0]))
 
 

@@ -3,7 +3,8 @@
 A surrogate that knows one minimum well is sure that there is no lower one: it has learned how smooth the objective is from what it
 saw, most of it near that minimum. Nothing it expects can show that it is wrong. So once there is hardly anything left to hope for,
 as much is spent on doubt as on knowing the minimum better: on proposals that the same method makes with shorter lengthscales, that
-of the fidelity above all. They are mostly cheap ones.
+of the fidelity above all. They are mostly cheap ones. To know a minimum more exactly than what is to be hoped for elsewhere counts
+for nothing then.
 """
 
 from __future__ import annotations
@@ -28,12 +29,10 @@ FIDELITY_ROUGHER = 4.0
 """The same for that of the fidelity."""
 
 
-def is_due(history: History, hope: float) -> bool:
-    """Whether the next proposal is one of doubt: with so little hope, while less has been spent on doubt than on the rest since it
-    began.
+def is_due(history: History) -> bool:
+    """Whether, if there is hardly any hope, the next proposal is one of doubt: while less has been spent on doubt than on the rest
+    since it began.
     """
-    if hope >= HARDLY:
-        return False
     began = next((i for i, t in enumerate(history.trials) if t.proposal.kind == DOUBT), None)
     if began is None:
         return True

@@ -5,8 +5,8 @@
 the entropy of an observation at z = (x, s) now, less its entropy once the minimizer is known, averaged over minimizers.
 
 In exact arithmetic that has no end: where a minimum is known to six digits, an evaluation beside it tells the seventh, and promises
-as much information as the first did. So differences that are smaller than the largest improvement still expected anywhere, `hope`,
-count as noise: sigma_k^2 + hope^2.
+as much information as the first did. Where that is not wanted, differences that are smaller than the largest improvement still
+expected anywhere, `hope`, count as noise: sigma_k^2 + hope^2.
 """
 
 from __future__ import annotations

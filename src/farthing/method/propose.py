@@ -12,7 +12,7 @@ from farthing.method.acquisition_search import Acquisition, candidates, informed
 from farthing.method.acquisitions import NEGLIGIBLE, Gain, at_full_fidelity, hope, if_it_succeeds, improvement_of, information_rate
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.domain import Domain
-from farthing.method.doubt import is_due, roughened
+from farthing.method.doubt import HARDLY, is_due, roughened
 from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
 from farthing.method.entropy_search import EntropyReduction, draw_representers
 from farthing.method.feasibility import Feasibility, fit_feasibility
@@ -164,8 +164,8 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
         return _within_limit(situation, beliefs, np.append(anywhere, 0.0), replace(known, kind=ACQUISITION))
 
     thought, kind = deliberate(situation, beliefs, rng), ACQUISITION
-    if _doubtful(situation, thought):
-        thought, kind = deliberate(situation, _doubted(situation, beliefs, rng), rng), DOUBT
+    if _doubtful(situation, beliefs, thought, rng):
+        thought, kind = deliberate(situation, _doubted(situation, beliefs, rng), rng, polishing=False), DOUBT
     climbs = CLIMBS[situation.effort]
     points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
     points = taken.new(points, thought.domain)
@@ -218,8 +218,8 @@ def _within_limit(situation: Situation, beliefs: Beliefs, point: Array, known: P
 class Deliberation:
     """What a decision is made from: the acquisition of what is to be decided, (x, s) or x alone, and candidates for it.
 
-    lift: from what is decided to points of the surrogate; gain: information, for methods that go by it; hope: the improvement still
-    expected anywhere, for methods that ask.
+    lift: from what is decided to points of the surrogate; gain: information, for methods that go by it; minimizers: draws of the
+    minimizer (..., d), for methods that draw them.
     """
 
     acquisition: Acquisition
@@ -228,23 +228,24 @@ class Deliberation:
     price: Price
     gain: Gain | None
     lift: Callable[[Array], Array]
-    hope: float | None
+    minimizers: Array
 
     def cost(self, decided: Array) -> Array:
         """Predicted evaluation cost of each decision."""
         return self.price.cost(self.lift(decided))
 
 
-def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) -> Deliberation:
+def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator, polishing: bool = True) -> Deliberation:
     """Draw minimizers, condition on each, weigh information against price; or the entropy that representers would lose; or take the
     improvement, for methods that do.
+
+    polishing: whether knowing a minimum more exactly counts where more is to be hoped for elsewhere.
     """
     history, method, settings = situation.history, situation.method, situation.settings
     surrogate, minima = beliefs.surrogate, beliefs.minima
     pretended = surrogate.pretending(history.avoided)
     price = _price(situation, beliefs)
     gain: Gain | None = None
-    hoped: float | None = None
     minimizers = np.empty((0, surrogate.dimensions))
     if isinstance(method, PES):
         support = draw_support(method.support, surrogate, minima, beliefs.feasibility, settings.support_points, rng)
@@ -252,8 +253,8 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         conditioned = condition_on_minimizers(surrogate, pretended.process, minimizers, rivals, method)
-        hoped = None if method.polish else _hope(situation, beliefs, pretended, minimizers, rng)
-        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, hoped or 0.0)
+        indifference = 0.0 if polishing else _hope(situation, beliefs, minimizers, rng)
+        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, indifference)
     elif isinstance(method, ES):
         representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
         gain = EntropyReduction.of(surrogate, pretended.process, representers, settings.tolerance)
@@ -270,16 +271,16 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator)
     places = informed_places(minima, minimizers)
     points = candidates(surrogate, places, domain, SAMPLE[situation.effort], rng, quasi=situation.effort == NORMAL)
     if domain.with_fidelity or not surrogate.with_fidelity:
-        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided, hoped)
+        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided, minimizers)
     at_full = at_full_fidelity(acquisition, surrogate)
-    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity, hoped)
+    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity, minimizers)
 
 
-def _doubtful(situation: Situation, thought: Deliberation) -> bool:
-    """Whether to think again as if the objective were rougher, where there is time to think twice."""
+def _doubtful(situation: Situation, beliefs: Beliefs, thought: Deliberation, rng: np.random.Generator) -> bool:
+    """Whether to think again as if the objective were rougher: where there is time to think twice, and hardly any hope."""
     method = situation.method
     able = isinstance(method, PES) and method.doubt and situation.effort == NORMAL
-    return able and thought.hope is not None and is_due(situation.history, thought.hope)
+    return able and is_due(situation.history) and _hope(situation, beliefs, thought.minimizers, rng, enough=HARDLY) < HARDLY
 
 
 def _doubted(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) -> Beliefs:
@@ -295,10 +296,13 @@ def _price(situation: Situation, beliefs: Beliefs) -> Price:
     return Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, rate)
 
 
-def _hope(situation: Situation, beliefs: Beliefs, pretended: Surrogate, minimizers: Array, rng: np.random.Generator) -> float:
-    """What is still to be hoped for anywhere: smaller differences are not worth knowing."""
-    places = informed_places(beliefs.minima, minimizers)
-    return hope(pretended, float(beliefs.minima.mean[0]), beliefs.feasibility, places, SAMPLE[situation.effort], rng)
+def _hope(
+    situation: Situation, beliefs: Beliefs, minimizers: Array, rng: np.random.Generator, enough: float = float("inf")
+) -> float:
+    """What is still to be hoped for anywhere, `enough` or more where it is that much."""
+    pretended = beliefs.surrogate.pretending(situation.history.avoided)
+    places, best = informed_places(beliefs.minima, minimizers), float(beliefs.minima.mean[0])
+    return hope(pretended, best, beliefs.feasibility, places, SAMPLE[situation.effort], rng, enough)
 
 
 def _draw_minimizers(surrogate: Surrogate, support: Array, count: int, method: PES, rng: np.random.Generator) -> Array:
