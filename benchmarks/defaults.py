@@ -33,7 +33,7 @@ from benchmarks.peers.farthing_peers import Farthing
 from benchmarks.peers.interface import PEERS
 from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import SLACK
-from farthing.method import hyperparameters
+from farthing.method import hyperparameters, propose
 from farthing.method.predictive_entropy import InformationGain
 from farthing.methods import EnvPES
 
@@ -95,6 +95,10 @@ VARIANTS = {
     "paths 1": Variant("all minimizer draws follow sample paths", EnvPES(paths=1.0)),
     "tolerance": Variant(
         "information that tells apart values closer than 1% of their standard deviation does not count", changed=_tolerant(0.01)
+    ),
+    "no polishing": Variant(
+        "what is finer than the largest improvement expected anywhere counts for nothing, and not in doubt alone",
+        changed=lambda: patch.object(propose, "deliberate", partial(propose.deliberate, polishing=False)),
     ),
     "no doubt": Variant("nothing is spent on the doubt that the objective may be rougher than it seems", EnvPES(doubt=False)),
     "four minimizers": Variant("four minimizer draws for each hyperparameter draw, not two", settings={"minimizers": 4}),

@@ -140,7 +140,7 @@ def test_a_study_rebuilt_in_the_midst_of_doubt_goes_on_the_same():
 
 def misleading(x, s):
     """The left well is the deeper one at full fidelity, the right one at most others."""
-    return -(1.0 - 0.7 * s) * np.exp(-(((x - 0.25) / 0.06) ** 2)) - (0.7 + 0.5 * s) * np.exp(-(((x - 0.75) / 0.12) ** 2))
+    return -(1.0 - 0.7 * s) * np.exp(-(((x - 0.25) / 0.05) ** 2)) - (0.7 + 0.5 * s) * np.exp(-(((x - 0.75) / 0.15) ** 2))
 
 
 def final_regret(method, seed):
@@ -158,8 +158,8 @@ def final_regret(method, seed):
 
 
 def test_doubt_finds_the_minimum_of_which_cheap_evaluations_told_nothing():
-    found = {told: [final_regret(EnvPES(doubt=told), seed) < 0.01 for seed in range(4)] for told in (True, False)}
-    assert sum(found[True]) > sum(found[False])
+    found = {told: [final_regret(EnvPES(doubt=told), seed) < 0.05 for seed in range(4)] for told in (True, False)}
+    assert sum(found[True]) > sum(found[False]) + 1
 
 
 def test_doubt_is_a_switch():
