@@ -41,6 +41,9 @@ CONTENDERS = (
     _variant("off-diagonals zero", "the off-diagonal Hessian of a minimizer is zero, as in the paper", off_diagonal=True),
     _variant("paper's constraints", "both, and no rivals", variant="faces_stationary", off_diagonal=True, rivals=0),
     _variant("no doubt", "nothing is spent on the doubt that the objective may be rougher than it seems", doubt=False),
+    _variant(
+        "any fidelity", "a fidelity that saves a little is chosen, as in the paper, and not full fidelity instead", nearly=1.0
+    ),
     _variant("clipped support", "support points outside the box are moved onto its faces", variant="clipped_support"),
     _variant("equal weights", "every local minimum has the same weight in WLH", variant="equal_weights"),
     _variant(SUPPORT_ONLY, "no minimizer draw follows a sample path", paths=0.0),

@@ -56,10 +56,21 @@ class PES(Method):
 
 @dataclass(frozen=True)
 class EnvPES(PES):
-    """PES over the point and its fidelity, per unit of evaluation cost plus the overhead to come."""
+    """PES over the point and its fidelity, per unit of evaluation cost plus the overhead to come.
+
+    nearly: where full fidelity has at most so many times the price of the fidelity chosen, it is chosen instead; 1 for the paper's.
+    """
+
+    nearly: float = 1.1
 
     chooses_fidelity: ClassVar[bool] = True
     priced: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ratio = as_finite(self.nearly)
+        if ratio is None or ratio < 1.0:
+            raise SettingsError(f"nearly is {self.nearly!r}; give a ratio of prices from 1 up")
 
 
 @dataclass(frozen=True)
