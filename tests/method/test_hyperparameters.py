@@ -113,6 +113,37 @@ def test_laplace_whitening_is_the_inverse_hessian_at_the_mode(problem):
     ).all()
 
 
+class Walled:
+    """An evidence that is flat, or hollow, within 0.3 of the origin along the first of two entries, and falls steeply beyond."""
+
+    def __init__(self, hollow):
+        self.hollow = hollow
+
+    def __call__(self, vectors):
+        return self.with_gradient(vectors)[0]
+
+    def with_gradient(self, vectors):
+        beyond = np.maximum(np.abs(vectors[:, 0]) - 0.3, 0.0)
+        slope = np.zeros(vectors.shape)
+        slope[:, 0] = 2.0 * self.hollow * vectors[:, 0] - 2e6 * beyond * np.sign(vectors[:, 0])
+        return self.hollow * vectors[:, 0] ** 2 - 1e6 * beyond**2, slope, None
+
+
+def test_no_draw_is_left_where_the_laplace_approximation_is_wrong():
+    """Its draws have a standard deviation of 1, and all but a third of them lie behind the wall, by up to a million nats."""
+    posterior = Posterior(Walled(0.0), np.zeros(2), np.array([1.0, 3.0]))
+    draws = first_draws(posterior, ft.Settings(draws=64), np.random.default_rng(0))
+    assert (posterior.log_density(draws) > -20.0).all()
+    assert np.abs(draws[:, 0]).max() < 0.31
+    assert np.abs(draws[:, 0]).mean() > 0.1  # and they are not all at the mode
+
+
+def test_laplace_whitening_is_no_wider_than_the_prior():
+    """Where the density is lowest between two modes, its curvature has the wrong sign."""
+    whitening = laplace_whitening(Posterior(Walled(5.0), np.zeros(2), np.array([1.0, 3.0])), np.zeros(2))
+    np.testing.assert_allclose(np.sqrt(np.diag(whitening @ whitening.T)), [1.0, 3.0])
+
+
 def test_map_sampler_gives_the_mode(problem):
     posterior, _ = problem
     draws = first_draws(posterior, ft.Settings(noise=0.05, sampler="map"), np.random.default_rng(0))

@@ -51,6 +51,9 @@ cheap evaluations had little to do with the objective.
 STRAY = 15.0
 """Nats, plus one for each hyperparameter, below the mode at which a draw is out of place: P/2 is what a good one has."""
 
+RETREATS = 12
+"""How often a draw out of place comes closer to the mode by half, at the most."""
+
 REACH = 6.0
 """The search for the MAP stays within this many prior standard deviations."""
 
@@ -178,17 +181,15 @@ def most_probable(posterior: Posterior, starts: Array) -> Array:
 def laplace_whitening(posterior: Posterior, mode: Array) -> Array:
     """W with W W^T the covariance of the Laplace approximation at the mode (P, P); known entries get 0.
 
-    The Hessian is a central difference of the closed-form gradient. No direction is taken to be wider than twice the widest prior.
+    The Hessian is a central difference of the closed-form gradient. No direction is taken to be wider than the prior.
     """
     size, step = len(mode), 0.05
     shifts = step * np.eye(size)
     _, gradient = posterior.log_density_and_gradient(np.concatenate([mode + shifts, mode - shifts]))
     hessian = -(gradient[:size] - gradient[size:]) / (2.0 * step)
     hessian = np.where(np.isfinite(hessian), 0.5 * (hessian + hessian.T), 0.0)
-    values, vectors = np.linalg.eigh(hessian)
-    widest = 2.0 * posterior.prior_sd.max()
-    sds = np.where(values > widest**-2, 1.0 / np.sqrt(np.maximum(values, widest**-2)), widest)
-    return np.asarray(posterior.free[:, None] * vectors * sds)
+    values, vectors = np.linalg.eigh(posterior.prior_sd[:, None] * hessian * posterior.prior_sd)
+    return np.asarray(posterior.prior_sd[:, None] * vectors / np.sqrt(np.maximum(values, 1.0)))
 
 
 def first_draws(posterior: Posterior, settings: Settings, rng: np.random.Generator) -> Array:
@@ -214,7 +215,7 @@ def move_draws(posterior: Posterior, draws: Array, weights: Array, settings: Set
     if settings.sampler == "map":
         return mode[None]
     whitening = laplace_whitening(posterior, mode)
-    stray = densities < posterior.log_density(mode[None])[0] - STRAY - len(mode)
+    stray = densities < _lowest(posterior, mode)
     draws[stray] = _laplace_draws(posterior, mode, whitening, int(stray.sum()), rng)
     return _move(posterior, draws, whitening, settings, rng, moves=1)
 
@@ -224,7 +225,23 @@ def _within_reach(posterior: Posterior, draws: Array) -> Array:
 
 
 def _laplace_draws(posterior: Posterior, mode: Array, whitening: Array, count: int, rng: np.random.Generator) -> Array:
-    return _within_reach(posterior, mode + rng.standard_normal((count, len(mode))) @ whitening.T)
+    """Draws from the Laplace approximation (count, P); those out of place, where the density has another shape, come closer to the
+    mode by halves.
+    """
+    away = rng.standard_normal((count, len(mode))) @ whitening.T
+    draws = _within_reach(posterior, mode + away)
+    lowest = _lowest(posterior, mode)
+    stray = np.arange(count)
+    for _ in range(RETREATS):
+        stray = stray[posterior.log_density(draws[stray]) < lowest]
+        away[stray] *= 0.5
+        draws[stray] = mode + away[stray]
+    return draws
+
+
+def _lowest(posterior: Posterior, mode: Array) -> float:
+    """Log density below which a draw is out of place."""
+    return float(posterior.log_density(mode[None])[0]) - STRAY - len(mode)
 
 
 def _move(posterior: Posterior, draws: Array, whitening: Array, settings: Settings, rng: np.random.Generator, moves: int) -> Array:
