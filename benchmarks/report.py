@@ -174,10 +174,10 @@ is compared with on the same task and seed. Below 0 is better. Mean and standard
 
 {textwrap.fill(compared["note"], 130, break_on_hyphens=False)}
 
-Doubt costs digits where the lowest minimum was found at once, and finds it where it was not. An end to polishing is the same kind
-of bargain.
+Doubt costs digits where the lowest minimum was found at once, and finds it where it was not. Full fidelity where it has nearly the
+price matters where cheap evaluations differ from full ones in the last digits, and little elsewhere.
 
-Before these two:
+Before these:
 
 {_regret_table(trend["rows"])}
 
