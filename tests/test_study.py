@@ -385,7 +385,7 @@ def misleading(x, rows):
     return ft.Evaluation(value, cost=cost_of(rows))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [1, 6])  # with 6 the confirmation is of the place that cheap evaluations promised
 def test_after_the_confirmation_the_recommendation_is_no_worse_than_the_best_point_tried(seed):
     study = new_study(axes={"x": ft.Real(0.0, 1.0)}, budget=28.0, seed=seed, settings=replace(SMALL, draws=1))
     study.add({"x": 0.2}, misleading(0.2, 100.0).value)
