@@ -45,6 +45,7 @@ def _introduction(summary: Summary) -> list[str]:
         "parameters an optimizer would recommend at a share of the budget, evaluated at full fidelity without noise. Peers that "
         "choose no fidelity evaluate at full. Peers that think long have fewer seeds; a run that reaches its limit of wall time is "
         "stopped, and keeps its last recommendation. How each is set up is told at the top of its adapter in `benchmarks/peers`.",
+        *([summary["note"]] if "note" in summary else []),
         table(["peer", "what it is", "chooses fidelity", "seeds", "runs", "stopped", "failed", "limit, s"], _peer_rows(summary)),
         f"Stopped: by the limit of wall time before the budget was spent. {', '.join(used)}.",
         _floors(summary),
