@@ -177,6 +177,15 @@ def test_both_product_paths_agree_with_a_dense_solve(small, monkeypatch):
         np.testing.assert_allclose(process.unwhiten(rows)[k], np.linalg.solve(lower.T, rows[k].T).T, atol=1e-7)
 
 
+def test_cholesky_reads_the_upper_triangle_alone():
+    """Callers leave the other one unset."""
+    rng = np.random.default_rng(6)
+    root = np.tril(rng.standard_normal((5, 5))) + 4.0 * np.eye(5)
+    matrix = root @ root.T
+    matrix[np.tril_indices(5, -1)] = np.nan
+    np.testing.assert_allclose(cholesky(matrix, np.zeros(5)), root, rtol=1e-12)
+
+
 def test_cholesky_adds_the_least_jitter_that_works():
     """An eigenvalue of -1e-9 needs the second rung, 1e-8 of the prior variances, and nothing more."""
     basis = np.linalg.qr(np.random.default_rng(10).standard_normal((4, 4)))[0]

@@ -5,7 +5,7 @@ import pytest
 from oracles import central_difference, kernel_covariance, kernel_scale
 
 from farthing.errors import KernelError
-from farthing.numerics.kernels import Kernel, Probes, covariance, covariance_lengthscale_derivative, family
+from farthing.numerics.kernels import BLOCK, Kernel, Probes, covariance, covariance_lengthscale_derivative, family
 
 AXES = range(3)
 VALUE_AND_GRADIENT = [(), *[(i,) for i in AXES]]
@@ -114,6 +114,13 @@ def test_fast_values_and_slopes_agree_with_the_covariance_of_probes(name):
     np.testing.assert_allclose(value, covariance(kernel, Probes.values(a), Probes.values(b)), rtol=1e-13)
     np.testing.assert_allclose(2.0 * slope[..., None] * w, gradient, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(kernel.values(a, b), value)
+
+
+@pytest.mark.parametrize("count", [1, BLOCK, 2 * BLOCK + 7])
+def test_the_upper_triangle_is_that_of_all_values(count):
+    """A block left out, shifted or mirrored, at sizes that end with a block and within one."""
+    kernel, points = two_kernels("matern52"), np.random.default_rng(8).random((count, 3))
+    np.testing.assert_allclose(np.triu(kernel.upper(points)), np.triu(kernel.values(points, points)), rtol=1e-12)
 
 
 @FAMILIES

@@ -77,7 +77,11 @@ def negative_confidence_bound(surrogate: Surrogate, points: Array, kappa: float,
 
 def predict_with_gradient(process: GaussianProcess, points: Array, gradient: bool) -> tuple[Array, Array, Array, Array]:
     """Mean and sd of the value, (K, m), and their gradients in the point, (K, m, D) (empty unless asked for)."""
-    cross, slope = process.kernel.values_and_slopes(points, process.probes.points)
+    x = process.probes.points
+    if gradient:
+        cross, slope = process.kernel.values_and_slopes(points, x)
+    else:
+        cross, slope = process.kernel.values(points, x), np.empty(0)
     white = process.whiten(cross)
     mean = np.einsum("kmn,kn->km", white, process.whitened)
     prior = process.kernel.variance_at(points)
@@ -86,7 +90,6 @@ def predict_with_gradient(process: GaussianProcess, points: Array, gradient: boo
     if not gradient:
         empty = np.empty((len(sd), 0, points.shape[1]))
         return mean, sd, empty, empty
-    x = process.probes.points
     d_mean = process.kernel.gradient(points, x, slope, process.dual[:, None, :])
     d_variance = process.kernel.variance_gradient(points) - 2.0 * process.kernel.gradient(points, x, slope, process.unwhiten(white))
     return mean, sd, d_mean, 0.5 * d_variance / sd[:, :, None]

@@ -37,12 +37,13 @@ def draw_minimizers(surrogate: Surrogate, support: Array, count: int, rng: np.ra
     process = surrogate.process
     z = surrogate.at_full_fidelity(support)
     white = process.whiten(process.kernel.values(z, process.probes.points))
-    mean = np.einsum("kmn,kn->km", white, process.whitened)
+    mean = np.matmul(white, process.whitened[:, :, None])[:, :, 0]
     normal = rng.standard_normal((len(mean), len(support), count))
     out = np.empty((len(mean), count, support.shape[1]))
     for k in range(len(mean)):
         kernel = process.kernel.only(k)
-        posterior = kernel.values(z, z)[0] - white[k] @ white[k].T
+        posterior = kernel.upper(z)[0]
+        posterior -= white[k] @ white[k].T
         lower = cholesky(posterior, kernel.variance_at(z)[0])
         out[k] = support[np.argmin(mean[k, :, None] + lower @ normal[k], axis=0)]
     return out

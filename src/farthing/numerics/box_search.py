@@ -45,6 +45,14 @@ class _Searches:
         for name, value in vars(self).items():
             setattr(self, name, value[mask])
 
+    def accept(self, which: NDArray[np.bool_], x: Array, f: Array, g: Array) -> None:
+        if which.all():
+            self.x, self.f, self.g = x, f, g
+        else:
+            self.x = np.where(which[:, None], x, self.x)
+            self.f = np.where(which, f, self.f)
+            self.g = np.where(which[:, None], g, self.g)
+
 
 def minimize_in_box(
     function: Function, starts: Array, lower: Array, upper: Array, *, evaluations: int = 50, tolerance: float = 1e-6
@@ -65,19 +73,19 @@ def minimize_in_box(
     used = 1
     while used < evaluations and len(running):
         s = searches
-        trial = np.clip(s.x + s.step[:, None] * s.direction, lower, upper)
+        trial = np.minimum(np.maximum(s.x + s.step[:, None] * s.direction, lower), upper)
         f_new, g_new = function(trial)
         used += 1
-        predicted = np.einsum("mi,mi->m", s.g, trial - s.x)
+        moved = trial - s.x
+        predicted = np.einsum("mi,mi->m", s.g, moved)
         finite = np.isfinite(f_new) & np.isfinite(g_new).all(axis=1)
         accepted = finite & (f_new <= s.f + SUFFICIENT_DECREASE * predicted)
         gain = np.where(accepted, s.f - f_new, 0.0)
 
-        _learn_curvature(s, accepted, trial - s.x, g_new - s.g)
-        s.x = np.where(accepted[:, None], trial, s.x)
-        s.g = np.where(accepted[:, None], g_new, s.g)
-        _shorten(s, ~accepted, np.where(finite, f_new, np.inf), predicted)
-        s.f = np.where(accepted, f_new, s.f)
+        _learn_curvature(s, accepted, moved, g_new - s.g)
+        if not accepted.all():
+            _shorten(s, ~accepted, np.where(finite, f_new, np.inf), predicted)
+        s.accept(accepted, trial, f_new, g_new)
         _new_direction(s, accepted, lower, upper, width)
         points[running], values[running] = s.x, s.f
 
@@ -85,8 +93,9 @@ def minimize_in_box(
         stalled = accepted & (gain <= 1e-13 * (1.0 + np.abs(s.f)))
         stuck = s.step * np.abs(s.direction / width).max(axis=1) < 1e-11
         alive = ~(flat | stalled | stuck)
-        running = running[alive]
-        searches.keep(alive)
+        if not alive.all():
+            running = running[alive]
+            searches.keep(alive)
     return Minima(points, values, used)
 
 
@@ -107,12 +116,15 @@ def _learn_curvature(s: _Searches, accepted: NDArray[np.bool_], step: Array, cha
         return
     step, change, curvature = step[i], change[i], curvature[i]
     first = ~s.curved[i]
-    s.hessian[i[first]] = (squared[i[first]] / curvature[first])[:, None, None] * np.eye(step.shape[1])
-    s.curved[i] = True
-    turned = np.einsum("mij,mj->mi", s.hessian[i], step)
+    if first.any():
+        s.hessian[i[first]] = (squared[i[first]] / curvature[first])[:, None, None] * np.eye(step.shape[1])
+        s.curved[i] = True
+    hessian = s.hessian[i]
+    turned = np.einsum("mij,mj->mi", hessian, step)
     believed = np.maximum(np.einsum("mi,mi->m", step, turned), 1e-300)
-    s.hessian[i] += change[:, :, None] * (change / curvature[:, None])[:, None, :]
-    s.hessian[i] -= turned[:, :, None] * (turned / believed[:, None])[:, None, :]
+    hessian += change[:, :, None] * (change / curvature[:, None])[:, None, :]
+    hessian -= turned[:, :, None] * (turned / believed[:, None])[:, None, :]
+    s.hessian[i] = hessian
 
 
 def _shorten(s: _Searches, rejected: NDArray[np.bool_], f_new: Array, predicted: Array) -> None:
@@ -132,11 +144,14 @@ def _new_direction(s: _Searches, which: NDArray[np.bool_], lower: Array, upper: 
     reduced = np.where(free[:, :, None] & free[:, None, :] & s.curved[:, None, None], s.hessian, np.eye(g.shape[1]))
     d = np.where(free, _solve(reduced, -g), 0.0)
     downhill = s.curved & (np.einsum("mi,mi->m", d, g) < 0.0)
-    # Without curvature yet, aim for a tenth of the box along the steepest axis, scaled by the box.
-    scale = 0.1 / np.maximum(np.abs(g * width).max(axis=1), 1e-300)
-    d = np.where(downhill[:, None], d, -g * width**2 * scale[:, None])
-    to_face = np.where(s.x - lower < upper - s.x, lower, upper) - s.x
-    d = np.where((g == 0.0) & (s.g != 0.0), to_face, d)
+    if not downhill.all():
+        # Without curvature yet, aim for a tenth of the box along the steepest axis, scaled by the box.
+        scale = 0.1 / np.maximum(np.abs(g * width).max(axis=1), 1e-300)
+        d = np.where(downhill[:, None], d, -g * width**2 * scale[:, None])
+    pressed = ~free & (s.g != 0.0)
+    if pressed.any():
+        to_face = np.where(s.x - lower < upper - s.x, lower, upper) - s.x
+        d = np.where(pressed, to_face, d)
     s.direction = np.where(which[:, None], d, s.direction)
     s.step = np.where(which, 1.0, s.step)
 

@@ -190,12 +190,15 @@ def condition(kernel: Kernel, probes: Probes, values: Array, noise: Array) -> Ga
 
 
 def cholesky(matrix: Array, prior_diagonal: Array) -> Array:
-    """Lower Cholesky factor of `matrix` with as little jitter, relative to the prior variances, as lets it exist."""
+    """Lower Cholesky factor of `matrix` with as little jitter, relative to the prior variances, as lets it exist.
+
+    Of the matrix its upper triangle is read: what LAPACK, which is column-major, takes for the lower one without a copy.
+    """
     n = len(matrix)
     for jitter in (JITTER, 1e-8, 1e-6, 1e-4, 1e-2, 1.0):
         trial = matrix.copy()
         trial.flat[:: n + 1] += jitter * prior_diagonal
-        lower, info = lapack().dpotrf(trial, lower=1, clean=1, overwrite_a=1)
+        lower, info = lapack().dpotrf(trial.T, lower=1, clean=1, overwrite_a=1)
         if info == 0 and np.isfinite(np.diagonal(lower)).all():  # LAPACK factors NaN without complaint
             return np.asarray(lower)
     raise FarthingError("a covariance matrix has entries that are not finite; please report this with the study's trials")

@@ -68,14 +68,20 @@ class SamplePaths:
         return len(self.levels)
 
     def everywhere(self, points: Array) -> Array:
-        """Every path at every point (m, D): (K r, m)."""
+        """Every path at every point (m, D), to six digits or so: (K r, m).
+
+        Waves in single precision take a tenth of the time, and tell as well which points are low.
+        """
         kernel, seen = self.process.kernel, self.process.probes.points
-        draws = len(self.frequencies)
-        phases = np.matmul(points, self.frequencies.transpose(0, 2, 1)).transpose(0, 2, 1)
-        cosines, sines, pulls = (part.reshape(draws, self.count, -1) for part in (self.cosines, self.sines, self.pulls))
-        values = np.matmul(cosines, np.cos(phases)) + np.matmul(sines, np.sin(phases))
-        values += np.matmul(pulls, kernel.values(seen, points))
-        return values.reshape(len(self), -1) + self.levels[:, None] + np.outer(self.tilts, points[:, -1])
+        out = self.levels[:, None] + np.outer(self.tilts, points[:, -1])
+        waves = self.frequencies, self.cosines, self.sines, points
+        frequencies, cosines, sines, places = (part.astype(np.float32) for part in waves)
+        for k in range(len(frequencies)):
+            mine = slice(k * self.count, (k + 1) * self.count)
+            phases = frequencies[k] @ places.T
+            out[mine] += cosines[mine] @ np.cos(phases) + sines[mine] @ np.sin(phases)
+            out[mine] += self.pulls[mine] @ kernel.only(k).values(seen, points)[0]
+        return out
 
     def along(self, which: NDArray[np.intp], points: Array) -> tuple[Array, Array]:
         """Values (m,) and gradients (m, D) at points (m, D), point i on path which[i]."""
