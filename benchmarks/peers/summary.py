@@ -1,6 +1,6 @@
 """What the runs say, small enough to be kept: regret at shares of the budget on both clocks, seeds, steps, overhead, ends.
 
-    python -m benchmarks.peers.summary [--runs .peers/runs] [--out benchmarks/results/peers.json]
+    python -m benchmarks.peers.summary [--runs .peers/runs] [--out benchmarks/results/peers.json] [--note TEXT]
 
 A clock shows evaluation cost alone, or evaluation cost and overhead. At a share of the budget counts the last recommendation made
 by then, also where a run had ended before: by its wall limit, or, on the clock of evaluations alone, because overhead had used up
@@ -170,11 +170,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--note", help="what the documentation should say of these runs")
     arguments = parser.parse_args()
     runs = read_runs(arguments.runs)
     if not runs:
         parser.error(f"there are no complete runs in {arguments.runs}; make them with python -m benchmarks.peers")
-    summary = summarize(runs)
+    summary = summarize(runs) | ({"note": arguments.note} if arguments.note else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(summary, separators=(",", ":"), allow_nan=False) + "\n")
     for name, task in summary["tasks"].items():
