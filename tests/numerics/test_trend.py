@@ -102,7 +102,7 @@ def test_gradients_of_paths_match_differences():
     paths = SamplePaths.draw(fitted, 3, np.random.default_rng(3))
     which = np.array([0, 5, 3, 2, 4])
     value, gradient = paths.along(which, POINTS)
-    np.testing.assert_allclose(value, paths.everywhere(POINTS)[which, np.arange(5)], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(value, paths.everywhere(POINTS)[which, np.arange(5)], atol=1e-5)  # single precision there
     expected = central_difference(lambda shift: paths.along(which, POINTS + shift)[0], np.zeros(3), 1e-5)
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-5)
 
