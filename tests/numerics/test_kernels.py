@@ -117,10 +117,12 @@ def test_fast_values_and_slopes_agree_with_the_covariance_of_probes(name):
 
 
 @pytest.mark.parametrize("count", [1, BLOCK, 2 * BLOCK + 7])
-def test_the_upper_triangle_is_that_of_all_values(count):
-    """A block left out, shifted or mirrored, at sizes that end with a block and within one."""
+def test_many_values_and_their_upper_triangle_are_those_of_one_point_after_another(count):
+    """A draw taken for another, a block left out, shifted or mirrored, at sizes that end with a block and within one."""
     kernel, points = two_kernels("matern52"), np.random.default_rng(8).random((count, 3))
-    np.testing.assert_allclose(np.triu(kernel.upper(points)), np.triu(kernel.values(points, points)), rtol=1e-12)
+    one_by_one = np.concatenate([kernel.values(point[None], points) for point in points], axis=1)
+    np.testing.assert_allclose(kernel.values(points, points), one_by_one, rtol=1e-12)
+    np.testing.assert_allclose(np.triu(kernel.upper(points)), np.triu(one_by_one), rtol=1e-12)
 
 
 @FAMILIES

@@ -203,7 +203,7 @@ class Kernel:
         return phi
 
     def upper(self, points: Array) -> Array:
-        """Covariance of the values at points (m, D) with one another, the upper triangle alone, the rest not set: (K, m, m)."""
+        """Covariance of the values at points (m, D) with one another, (K, m, m): only the upper triangle is right."""
         out = np.zeros((len(self.variance), len(points), len(points)))
         for first in range(0, len(points), BLOCK):
             out[:, first : first + BLOCK, first:] = self.values(points[first : first + BLOCK], points[first:])
