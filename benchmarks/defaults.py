@@ -91,6 +91,10 @@ VARIANTS = {
         "the lengthscales' prior has median 0.5 whatever the number of axes",
         changed=lambda: patch.object(hyperparameters.Layout, "priors", property(_half)),
     ),
+    "shorter lengthscale of s": Variant(
+        "the prior of the fidelity's lengthscale has median 0.3 and width 0.75, not 1.0 and 1.25: cheap evaluations tell less",
+        changed=lambda: patch.object(hyperparameters, "LOG_FIDELITY_LENGTHSCALE", (np.log(0.3), 0.75)),
+    ),
     "paths 0": Variant("no minimizer draw follows a sample path", EnvPES(paths=0.0)),
     "paths 1": Variant("all minimizer draws follow sample paths", EnvPES(paths=1.0)),
     "tolerance": Variant(

@@ -151,11 +151,11 @@ BEFORE_THE_SLOPE = (
 
 def defaults() -> str:
     """Why the defaults are what they are: held-out density and regret of variants; nothing where there are no results."""
-    names = ("density", "defaults", "defaults_trend", "defaults_before")
+    names = ("density", "recommendations", "defaults_fidelity", "defaults", "defaults_trend", "defaults_before")
     files = [RESULTS / f"{name}.json" for name in names]
     if not all(file.exists() for file in files):
         return ""
-    density, compared, trend, before = (json.loads(file.read_text()) for file in files)
+    density, rules, fidelity, compared, trend, before = (json.loads(file.read_text()) for file in files)
     count = sum(density["runs"].values())
     return f"""## Why these defaults
 
@@ -167,8 +167,25 @@ values.{"" if "no slope in s" in {row["variant"] for row in density["rows"]} els
 
 {_density_table(density["rows"])}
 
+What to recommend (`python -m benchmarks.recommendations`), on recorded runs, three of each task: mean log10 of the true regret at
+shares of the budget, and by how much other rules are above it, in bold where that is more than two standard errors over runs from
+zero. Below 0 is better.
+
+{_rules_table(rules["rows"])}
+
+On the tasks that train real models, whose values are rough and have cliffs, a place that was tried seems the better recommendation
+at a quarter and half of the budget, though not by more than chance in nine runs; on LCBench, where few are at full fidelity, and on
+smooth functions, where the minimum between places is known to many digits, it is the worse one. No rule is clearly better anywhere,
+and the paper's stays. A run ends with an evaluation of its recommendation, and then recommends the best place that was evaluated.
+
 Regret (`python -m benchmarks.defaults`): its natural logarithm, averaged over the budget from 15% on, less that of the variant it
 is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median; runs won.
+
+{_regret_table(fidelity["rows"])}
+
+{textwrap.fill(fidelity["note"], 130, break_on_hyphens=False)}
+
+Before that:
 
 {_regret_table(compared["rows"])}
 
@@ -209,6 +226,19 @@ def _density_table(rows: list[dict]) -> str:
             lines.append([group, variant, *cells, *inside])
     header = [f"{kind}, n={n}" for kind in ("random", "best") for n in sizes]
     return table(["tasks", "variant", *header, "random, inside 90%", "best, inside 90%"], lines)
+
+
+def _rules_table(rows: list[dict]) -> str:
+    """One line a rule, one column for each group of tasks and share of the budget."""
+
+    def cell(apart: list[float]) -> str:
+        mean, error = apart
+        return f"**{mean:+.2f}**" if abs(mean) > 2.0 * error else f"{mean:+.2f}"
+
+    names = list(rows[0]["above"])
+    lines = [["posterior minimum (farthing)", *(f"{row['default']:.2f}" for row in rows)]]
+    lines += [[name, *(cell(row["above"][name]) for row in rows)] for name in names]
+    return table(["rule", *(f"{row['group']}, {100 * row['mark']:g}%" for row in rows)], lines)
 
 
 def _gain(measures: dict) -> str:

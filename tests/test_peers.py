@@ -16,10 +16,12 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # benchmarks is a folder of the project, not part of the package
 
+from benchmarks import recommendations  # noqa: E402
 from benchmarks.peers import __main__ as driver  # noqa: E402
 from benchmarks.peers import document, functions, lcbench, overhead, plot, run, simulated, standings, summary, tasks  # noqa: E402
 from benchmarks.peers.interface import PEERS, Best, Peer, sobol_design  # noqa: E402
 from benchmarks.peers.problem import Axis, Fidelity  # noqa: E402
+from farthing.numerics.kernels import Probes  # noqa: E402
 
 make_task = cache(tasks.make_task)
 
@@ -241,6 +243,31 @@ def test_farthings_recommendation_is_paid_for_where_it_is_charged(farthing_run):
     _, steps, _ = farthing_run
     told = [record for record in steps if "recommend" in record]
     assert np.median([record["recommend"] for record in told]) < 0.1 * np.median([record["overhead"] for record in told])
+
+
+def test_rules_of_recommending_are_asked_at_a_recorded_history(farthing_run):
+    task, steps, _ = farthing_run
+    known = recommendations.known_after(task, 0, steps)
+    surrogate, at_full = known.beliefs.surrogate, known.at_full
+    assert len(at_full) == sum(record["fidelity"] == task.fidelity.full for record in steps) > 0
+
+    # The chance that one place is lower than another, by joint draws of the two.
+    places = np.array([[0.2, 0.3], [0.25, 0.35]])
+    draws = surrogate.process.sample(Probes.values(surrogate.at_full_fidelity(places)), np.random.default_rng(0), 20_000)
+    chance = surrogate.weights @ (draws[:, :, 0] < draws[:, :, 1]).mean(axis=1)
+    assert known.chance(*places) == pytest.approx(chance, abs=0.01)
+    assert 0.02 < chance < 0.98
+
+    lowest = min((r for r in steps if r["fidelity"] == task.fidelity.full), key=lambda r: r["value"])
+    regrets = recommendations.regrets(task, 0, steps)
+    assert regrets["lowest value at full fidelity"] == pytest.approx(task.regret(lowest["params"]))
+    assert regrets["posterior minimum"] < regrets["lowest value at full fidelity"]  # Branin is smooth
+
+    # An untried place is recommended if it is likely enough to be better than the one tried, and only then.
+    minimum, tried = recommendations.posterior_minimum(known), recommendations.best_at_full(known)
+    chance = known.chance(minimum, tried)
+    assert (recommendations.if_likely(chance - 1e-9, recommendations.best_at_full, known) == minimum).all()
+    assert (recommendations.if_likely(chance + 1e-9, recommendations.best_at_full, known) == tried).all()
 
 
 class Scripted(Peer):
