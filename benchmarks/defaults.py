@@ -104,6 +104,9 @@ VARIANTS = {
         "what is finer than the largest improvement expected anywhere counts for nothing, and not in doubt alone",
         changed=lambda: patch.object(propose, "deliberate", partial(propose.deliberate, polishing=False)),
     ),
+    "no seeking": Variant(
+        "digits of a known minimum count in every proposal, as in the paper, and not in every second", EnvPES(seek=False)
+    ),
     "no doubt": Variant("nothing is spent on the doubt that the objective may be rougher than it seems", EnvPES(doubt=False)),
     "any fidelity": Variant(
         "a fidelity that saves less than a tenth of the price may be chosen, as in the paper", EnvPES(nearly=1.0)

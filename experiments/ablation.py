@@ -40,6 +40,9 @@ CONTENDERS = (
     _variant("faces stationary", "the gradient vanishes on faces too, as in the paper", variant="faces_stationary"),
     _variant("off-diagonals zero", "the off-diagonal Hessian of a minimizer is zero, as in the paper", off_diagonal=True),
     _variant("paper's constraints", "both, and no rivals", variant="faces_stationary", off_diagonal=True, rivals=0),
+    _variant(
+        "no seeking", "digits of a known minimum count in every proposal, as in the paper, and not in every second", seek=False
+    ),
     _variant("no doubt", "nothing is spent on the doubt that the objective may be rougher than it seems", doubt=False),
     _variant(
         "any fidelity", "a fidelity that saves a little is chosen, as in the paper, and not full fidelity instead", nearly=1.0

@@ -30,6 +30,8 @@ class PES(Method):
     below_best: without a fidelity, a minimizer's value is at or below the best value seen.
     rivals: at how many other places the objective is held to be no lower than at the minimizer; the paper has none.
     paths: of the draws of the minimizer, the share that is followed along sample paths, off the support; the paper has none.
+    seek: whether every second proposal seeks and does not polish: to know a minimum more exactly than what is to be hoped for
+    elsewhere counts for nothing then; the paper polishes always.
     doubt: whether, once hardly anything is left to hope for, as much is spent on looking elsewhere as if the objective were rougher
     than it seems; the paper never doubts.
     """
@@ -39,11 +41,12 @@ class PES(Method):
     below_best: bool = True
     rivals: int = 8
     paths: float = 0.5
+    seek: bool = True
     doubt: bool = True
 
     def __post_init__(self) -> None:
         _check_support(self.support)
-        for name in ("off_diagonal", "below_best", "doubt"):
+        for name in ("off_diagonal", "below_best", "seek", "doubt"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} is {getattr(self, name)!r}; give True or False")
         rivals = as_whole(self.rivals)

@@ -163,7 +163,7 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
         anywhere = taken.new(domain.scatter(rng.random((SPARES, surrogate.dimensions))), domain)[0]
         return _within_limit(situation, beliefs, np.append(anywhere, 0.0), replace(known, kind=ACQUISITION))
 
-    thought, kind = deliberate(situation, beliefs, rng), ACQUISITION
+    thought, kind = deliberate(situation, beliefs, rng, polishing=not _seeking(situation)), ACQUISITION
     if _doubtful(situation, beliefs, thought, rng):
         thought, kind = deliberate(situation, _doubted(situation, beliefs, rng), rng, polishing=False), DOUBT
     climbs = CLIMBS[situation.effort]
@@ -267,7 +267,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         conditioned = condition_on_minimizers(surrogate, pretended.process, minimizers, rivals, method)
-        indifference = 0.0 if polishing else _hope(situation, beliefs, minimizers, rng)
+        indifference = 0.0 if polishing else _indifference(situation, beliefs, minimizers, rng)
         gain = InformationGain.of(surrogate, conditioned, settings.tolerance, indifference)
     elif isinstance(method, ES):
         representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
@@ -288,6 +288,17 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
         return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided, minimizers)
     at_full = at_full_fidelity(acquisition, surrogate)
     return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity, minimizers)
+
+
+def _seeking(situation: Situation) -> bool:
+    """Whether polishing is left aside: in every second proposal but those of doubt, where there is time to see what to hope for.
+
+    The entropy of a place has no lowest value, so that digits of a minimum that is known well are always worth something; without
+    turns they take the whole budget while there is hope elsewhere.
+    """
+    method = situation.method
+    able = isinstance(method, PES) and method.seek and situation.effort == NORMAL
+    return able and sum(t.proposal.kind == ACQUISITION for t in situation.history.trials) % 2 == 1
 
 
 def _doubtful(situation: Situation, beliefs: Beliefs, thought: Deliberation, rng: np.random.Generator) -> bool:
@@ -317,6 +328,13 @@ def _hope(
     pretended = beliefs.surrogate.pretending(situation.history.avoided)
     places, best = informed_places(beliefs.minima, minimizers), float(beliefs.minima.mean[0])
     return hope(pretended, best, beliefs.feasibility, places, SAMPLE[situation.effort], rng, enough)
+
+
+def _indifference(situation: Situation, beliefs: Beliefs, minimizers: Array, rng: np.random.Generator) -> float:
+    """Differences not worth telling apart: those below what is to be hoped for; none while the best place is not known as well."""
+    hoped = _hope(situation, beliefs, minimizers, rng)
+    _, variance = beliefs.surrogate.mixture(beliefs.minima.x[:1])
+    return hoped if hoped**2 >= variance[0] else 0.0
 
 
 def _draw_minimizers(surrogate: Surrogate, support: Array, count: int, method: PES, rng: np.random.Generator) -> Array:

@@ -22,7 +22,7 @@ from farthing.numerics.slice_sampling import sweep
 
 Sampler = Callable[[Surrogate, LocalMinima, int, np.random.Generator], Array]
 
-UNIFORM_SHARE = 0.2
+UNIFORM_SHARE = 0.15
 """Of the WLH points, those drawn uniformly, so that no place is impossible."""
 
 EXCHANGED_SHARE = 0.2
