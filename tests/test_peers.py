@@ -510,10 +510,34 @@ def test_losses_name_the_winner_and_both_regrets(found):
     assert (losses[-1].winners, losses[-1].ours, losses[-1].theirs) == (["random"], 1.045, 0.5225)
 
 
-def test_wins_are_clear_where_a_rank_sum_test_says_so(found):
-    counts = {"lower": 1, "clearly_lower": 1, "same": 0, "higher": 1, "clearly_higher": 1}
-    assert found["against"]["random"] == counts
-    assert found["against"]["optuna-gp"] == {"lower": 1, "clearly_lower": 1, "same": 1, "higher": 0, "clearly_higher": 0}
+def test_wins_are_clear_where_quartiles_lie_apart(found):
+    assert standings.against(found, "random") == {"lower": 1, "clearly_lower": 1, "same": 0, "higher": 1, "clearly_higher": 1}
+    assert standings.against(found, "optuna-gp") == {"lower": 1, "clearly_lower": 1, "same": 1, "higher": 0, "clearly_higher": 0}
+    cells = found["tasks"]["lcbench-3945"]["peers"]
+    cells["random"]["total"][-1] = [0.4, 0.52, 1.03]  # overlaps with farthing's, from 1.02 to 1.07
+    assert standings.against(found, "random")["clearly_higher"] == 0
+    cells["random"]["total"][-1], cells["random"]["seeds"] = [0.52, 0.52, 0.52], 2
+    assert standings.against(found, "random")["clearly_higher"] == 0
+    cells["random"]["total"][-1] = [None, None, None]
+    assert standings.against(found, "random") == {"lower": 2, "clearly_lower": 1, "same": 0, "higher": 0, "clearly_higher": 0}
+
+
+def test_what_was_summarized_is_kept_where_there_are_no_runs(found, tmp_path):
+    for seed in range(4):
+        made_up(tmp_path / "later", "branin", "farthing", seed, [1e-3] * 12)
+        made_up(tmp_path / "later", "hartmann3", "boca", seed, [0.1] * 12)
+    later = summary.read_runs(tmp_path / "later")
+    both = json.loads(json.dumps(summary.summarize(later, found)))
+    assert list(both["tasks"]) == ["branin", "hartmann3", "lcbench-3945"]
+    assert (
+        both["tasks"]["branin"]["peers"]["farthing"]
+        == json.loads(json.dumps(summary.summarize(later)))["tasks"]["branin"]["peers"]["farthing"]
+    )
+    assert both["tasks"]["branin"]["peers"]["random"] == found["tasks"]["branin"]["peers"]["random"]
+    assert both["tasks"]["lcbench-3945"] == found["tasks"]["lcbench-3945"]
+    assert list(both["tasks"]["hartmann3"]["peers"]) == ["boca"]
+    assert list(both["versions"]) == ["farthing", "random", "optuna-gp", "boca"]
+    assert json.loads(json.dumps(summary.summarize([], found))) == found
 
 
 def test_the_results_become_a_section_of_the_documentation(found):

@@ -152,7 +152,7 @@ def _counts(summary: Summary) -> list[str]:
     columns = [standings.firsts(summary, "total", marks.index(share)) for share in (0.25, 0.5, 1.0)]
     columns.append(standings.firsts(summary, "total", marks.index(1.0), standings.NEAR))
     rows = [
-        [peer, *(str(column[peer]) for column in columns), _score(summary["against"].get(peer))]
+        [peer, *(str(column[peer]) for column in columns), _score(standings.against(summary, peer)) if peer != OURS else ""]
         for peer in standings.peers_of(summary)
     ]
     ours = [column.get(OURS, 0) for column in columns]
@@ -163,14 +163,12 @@ def _counts(summary: Summary) -> list[str]:
         f"Of {count} tasks, farthing has the lowest median regret on {ours[0]} at 25% of the budget and on {ours[1]} at 50%; "
         f"at 100% it is lowest or within a factor of two on {ours[3]}. All on the total clock; those that share the lowest all "
         "count. The last column: on how many tasks farthing's regret at 100% is lower, the same and higher, in brackets those of "
-        "them that a rank-sum test tells apart at 5%.",
+        "them on which the quartiles of three seeds or more of each lie apart.",
         table([*header, "farthing lower : same : higher"], rows),
     ]
 
 
-def _score(counts: dict[str, int] | None) -> str:
-    if counts is None:
-        return ""
+def _score(counts: dict[str, int]) -> str:
     return f"{counts['lower']} ({counts['clearly_lower']}) : {counts['same']} : {counts['higher']} ({counts['clearly_higher']})"
 
 

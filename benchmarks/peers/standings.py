@@ -18,6 +18,9 @@ Summary = dict[str, Any]
 NEAR = 2.0
 """Within this factor of the lowest regret a peer is near it."""
 
+SOME = 3
+"""Seeds from which on quartiles tell something."""
+
 
 def peers_of(summary: Summary) -> list[str]:
     return list(summary["versions"])
@@ -68,6 +71,25 @@ def firsts(summary: Summary, clock: str, mark: int, factor: float = 1.0) -> dict
         limit = factor * min(values.values())
         for peer, value in values.items():
             counts[peer] += value <= limit and value < np.inf
+    return counts
+
+
+def against(summary: Summary, peer: str) -> dict[str, int]:
+    """Tasks on which our median regret at the end, on the total clock, is lower than a peer's, higher or the same; and on how many
+    clearly: the quartiles of some seeds of each lie apart.
+    """
+    counts = {"lower": 0, "clearly_lower": 0, "same": 0, "higher": 0, "clearly_higher": 0}
+    for task in summary["tasks"].values():
+        if peer not in task["peers"] or OURS not in task["peers"]:
+            continue
+        cells = [task["peers"][name] for name in (OURS, peer)]
+        ours, theirs = ([np.inf if q is None else max(q, task["floor"]) for q in cell["total"][-1]] for cell in cells)
+        if ours[1] == theirs[1]:
+            counts["same"] += 1
+            continue
+        side, low, high = ("lower", ours, theirs) if ours[1] < theirs[1] else ("higher", theirs, ours)
+        counts[side] += 1
+        counts[f"clearly_{side}"] += int(low[2] < high[0] and min(cell["seeds"] for cell in cells) >= SOME)
     return counts
 
 

@@ -1,10 +1,12 @@
 """What the runs say, small enough to be kept: regret at shares of the budget on both clocks, seeds, steps, overhead, ends.
 
-    python -m benchmarks.peers.summary [--runs .peers/runs] [--out benchmarks/results/peers.json] [--note TEXT]
+    python -m benchmarks.peers.summary [--runs .peers/runs] [--out benchmarks/results/peers.json] [--keep] [--note TEXT]
 
 A clock shows evaluation cost alone, or evaluation cost and overhead. At a share of the budget counts the last recommendation made
 by then, also where a run had ended before: by its wall limit, or, on the clock of evaluations alone, because overhead had used up
-the rest. Ranks, tables and the plot are made of the file alone, by `standings.py`, `document.py` and `plot.py`.
+the rest. With --keep, what the file says of peers and tasks of which there are no runs here stays: runs take days, and are not all
+made at once or on one machine. Ranks, tables and the plot are made of the file alone, by `standings.py`, `document.py` and
+`plot.py`.
 """
 
 from __future__ import annotations
@@ -107,26 +109,33 @@ def _short(value: float) -> float | None:
     return float(f"{value:.4g}") if np.isfinite(value) else None
 
 
-def summarize(runs: list[Run]) -> dict[str, Any]:
-    """Everything that is told of the runs, ready for JSON; cells are in the order of peers and tasks."""
-    cells: dict[tuple[str, str], list[Run]] = {}
+def summarize(runs: list[Run], kept: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Everything that is told of the runs, ready for JSON; cells are in the order of peers and tasks.
+
+    kept: a summary whose cells stay where there are no runs.
+    """
+    before = kept["tasks"] if kept else {}
+    found: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        cells.setdefault((run.task, run.peer), []).append(run)
-    names = [name for name in tasks.NAMES if any(task == name for task, _ in cells)]
+        found.setdefault((run.task, run.peer), []).append(run)
+    cells = {(name, peer): cell for name, task in before.items() for peer, cell in task["peers"].items()}
+    cells |= {key: _cell(these) for key, these in found.items()}
     peers = [peer for peer in PEERS if any(other == peer for _, other in cells)]
+    versions = (kept["versions"] if kept else {}) | {run.peer: run.versions for run in reversed(runs)}
+    budgets = {name: task["budget"] for name, task in before.items()} | {run.task: run.budget for run in runs}
     return {
         "marks": MARKS,
         "shares": SHARES,
-        "versions": {peer: next(run.versions for run in runs if run.peer == peer) for peer in peers},
+        "versions": {peer: versions[peer] for peer in peers},
         "tasks": {
             name: {
-                "budget": next(run.budget for run in runs if run.task == name),
+                "budget": budgets[name],
                 "floor": tasks.floor(name),
-                "peers": {peer: _cell(cells[name, peer]) for peer in peers if (name, peer) in cells},
+                "peers": {peer: cells[name, peer] for peer in peers if (name, peer) in cells},
             }
-            for name in names
+            for name in tasks.NAMES
+            if name in budgets
         },
-        "against": {peer: _against(cells, names, peer) for peer in peers if peer != OURS},
     }
 
 
@@ -147,35 +156,18 @@ def _cell(these: list[Run]) -> dict[str, Any]:
     }
 
 
-def _against(cells: dict[tuple[str, str], list[Run]], names: list[str], peer: str) -> dict[str, int]:
-    """Tasks on which our median regret at the end is lower than a peer's, higher, or the same; and on how many of them clearly."""
-    from scipy.stats import mannwhitneyu
-
-    counts = {"lower": 0, "clearly_lower": 0, "same": 0, "higher": 0, "clearly_higher": 0}
-    for name in names:
-        if (name, peer) not in cells or (name, OURS) not in cells:
-            continue
-        floor = tasks.floor(name)
-        ours, theirs = ([max(run.regret_at(1.0, "total"), floor) for run in cells[name, p]] for p in (OURS, peer))
-        if np.median(ours) == np.median(theirs):
-            counts["same"] += 1
-            continue
-        side = "lower" if np.median(ours) < np.median(theirs) else "higher"
-        counts[side] += 1
-        counts[f"clearly_{side}"] += int(mannwhitneyu(ours, theirs).pvalue < 0.05)
-    return counts
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--keep", action="store_true", help="keep what the file says where there are no runs here")
     parser.add_argument("--note", help="what the documentation should say of these runs")
     arguments = parser.parse_args()
     runs = read_runs(arguments.runs)
     if not runs:
         parser.error(f"there are no complete runs in {arguments.runs}; make them with python -m benchmarks.peers")
-    summary = summarize(runs) | ({"note": arguments.note} if arguments.note else {})
+    kept = json.loads(arguments.out.read_text()) if arguments.keep and arguments.out.exists() else None
+    summary = summarize(runs, kept) | ({"note": arguments.note} if arguments.note else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(summary, separators=(",", ":"), allow_nan=False) + "\n")
     for name, task in summary["tasks"].items():
