@@ -151,11 +151,11 @@ BEFORE_THE_SLOPE = (
 
 def defaults() -> str:
     """Why the defaults are what they are: held-out density and regret of variants; nothing where there are no results."""
-    names = ("density", "recommendations", "defaults_fidelity", "defaults", "defaults_trend", "defaults_before")
+    names = ("density", "recommendations", "defaults_seek", "defaults_fidelity", "defaults", "defaults_trend", "defaults_before")
     files = [RESULTS / f"{name}.json" for name in names]
     if not all(file.exists() for file in files):
         return ""
-    density, rules, fidelity, compared, trend, before = (json.loads(file.read_text()) for file in files)
+    density, rules, seek, fidelity, compared, trend, before = (json.loads(file.read_text()) for file in files)
     count = sum(density["runs"].values())
     return f"""## Why these defaults
 
@@ -167,9 +167,9 @@ values.{"" if "no slope in s" in {row["variant"] for row in density["rows"]} els
 
 {_density_table(density["rows"])}
 
-What to recommend (`python -m benchmarks.recommendations`), on recorded runs, three of each task: mean log10 of the true regret at
-shares of the budget, and by how much other rules are above it, in bold where that is more than two standard errors over runs from
-zero. Below 0 is better.
+What to recommend (`python -m benchmarks.recommendations`), on recorded runs, three of each task, made before every second proposal
+sought: mean log10 of the true regret at shares of the budget, and by how much other rules are above it, in bold where that is more
+than two standard errors over runs from zero. Below 0 is better.
 
 {_rules_table(rules["rows"])}
 
@@ -180,6 +180,12 @@ and the paper's stays. A run ends with an evaluation of its recommendation, and 
 
 Regret (`python -m benchmarks.defaults`): its natural logarithm, averaged over the budget from 15% on, less that of the variant it
 is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median; runs won.
+
+{_regret_table(seek["rows"])}
+
+{textwrap.fill(seek["note"], 130, break_on_hyphens=False)}
+
+Before that:
 
 {_regret_table(fidelity["rows"])}
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.contenders import EI, ENVPES, PES
-from experiments.curves import Summary, at, median
+from experiments.curves import NONE, Summary, at, median
 from experiments.experiment import Size
 from experiments.problem import Problem
-from experiments.regret_experiment import RegretExperiment, curves_of
+from experiments.regret_experiment import RegretExperiment, curves_of, tenths_of
 from experiments.synthetic import DRAWS, draw
-from experiments.verdicts import Verdict, first_share_at, grade, no_data, told
+from experiments.verdicts import Verdict, grade, no_data, told
 
-FAR, VERY_FAR = 0.5, 0.25
-"""Far ahead: by this share of the budget EnvPES has reached what the best other method ends with."""
+FAR = 10.0
+"""Far ahead: the better of the others has at least so many times EnvPES's regret, at half or more of the tenths of the budget at
+which it has any left.
+"""
 
 CLOSE = 2.0
 """Close: within this factor of the other's regret at the end."""
@@ -43,17 +45,20 @@ class Fig3(RegretExperiment):
 def _far_ahead(summary: Summary, clock: str) -> Verdict:
     by = "by evaluation cost" if clock == "evaluations" else "with overhead"
     claim = f"good draws, {by}: EnvPES far ahead of EI and PES"
-    curves = {name: curves_of(summary, "good", name, clock) for name in ("EnvPES", *OTHERS)}
-    ours, others = curves["EnvPES"], [median(at(curve, -1)) for name in OTHERS if (curve := curves[name]) is not None]
-    if ours is None or len(others) < len(OTHERS):
+    curves = [curves_of(summary, "good", name, clock) for name in ("EnvPES", *OTHERS)]
+    if any(curve is None for curve in curves):
         return no_data(claim, "one of the three")
-    share = first_share_at(ours, min(others), summary["shares"])
-    text = f"final median {told(median(at(ours, -1)))} against {told(min(others))} of the better of the two"
-    if share is None:
-        return Verdict(claim, f"{text}, which EnvPES does not reach", grade(False, False))
-    return Verdict(
-        claim, f"{text}, which EnvPES reaches at {100 * share:.0f}% of the budget", grade(share <= FAR, share <= VERY_FAR)
+    ours, *others = ([median(at(curve or [], i)) for i in tenths_of(summary["shares"])] for curve in curves)
+    best = [min(pair) for pair in zip(*others, strict=True)]
+    open_ = [i for i, regret in enumerate(best) if regret > NONE]
+    far = [i for i in open_ if best[i] >= FAR * ours[i]]
+    told_far = ", ".join(f"{10 * (i + 1)}%" for i in far) or "no tenth"
+    text = (
+        f"the better of the two has at least {FAR:g} times its median regret at {told_far} of the budget, "
+        f"and more than {NONE:g} at {len(open_)} of ten tenths; at the end {told(ours[-1])} against {told(best[-1])}"
     )
+    holds = bool(open_) and 2 * len(far) >= len(open_) and ours[-1] <= best[-1]
+    return Verdict(claim, text, grade(holds, len(far) == len(open_)))
 
 
 def _close(summary: Summary, other: str) -> Verdict:

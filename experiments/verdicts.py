@@ -104,8 +104,3 @@ class _Tenths:
 def told(regret: float) -> str:
     """A median regret in a sentence."""
     return f"{regret:.1e}" if regret > NONE else f"no more than {NONE:g}"
-
-
-def first_share_at(curves: Sequence[Curve], target: float, shares: Sequence[float]) -> float | None:
-    """The first share of the budget at which the median regret is at or below a target."""
-    return next((share for i, share in enumerate(shares) if median(at(curves, i)) <= target), None)

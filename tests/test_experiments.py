@@ -725,10 +725,24 @@ def test_fig3_can_say_not():
         }
         return [v.outcome for v in EXPERIMENTS["fig3"].verdicts(_summary(cells))]
 
-    assert of(1e-7, 1.5e-3) == [REPRODUCED, REPRODUCED, REPRODUCED, REPRODUCED]
+    assert of(1e-7, 1.5e-3) == [REPRODUCED] * 4
     assert of(1e-9, 1e-4)[2:] == [BETTER, BETTER]
     assert of(9e-4, 1e-2) == [NOT] * 4
     assert of(1e-2, 1e-3)[:2] == [NOT, NOT]
+
+
+@pytest.mark.parametrize(("far", "outcome"), [(4, REPRODUCED), (5, REPRODUCED), (3, NOT), (8, BETTER)])
+def test_far_ahead_counts_the_tenths_at_which_there_is_regret_left(far, outcome):
+    """The others reach the minimum at 90%; EnvPES is ten times ahead at the first `far` tenths, and no further than that."""
+    cells = {name: _cell(1e-3, ("evaluations", "total")) for name in ("EI", "PES", "EnvPES")}
+    for name, cell in cells.items():
+        for found in cell["regret"].values():
+            for curve in found:
+                for tenth in range(10):
+                    ours = 1e-4 if tenth < far else 9e-4
+                    curve[2 * tenth + 1] = 1e-9 if tenth >= 8 else ours if name == "EnvPES" else 1e-3
+    verdicts = EXPERIMENTS["fig3"].verdicts(_summary({"good": cells, "bad": cells}))
+    assert [v.outcome for v in verdicts[:2]] == [outcome] * 2
 
 
 def test_the_ablation_says_which_choice_is_better():
