@@ -101,8 +101,8 @@ VARIANTS = {
         "information that tells apart values closer than 1% of their standard deviation does not count", changed=_tolerant(0.01)
     ),
     "no polishing": Variant(
-        "what is finer than the largest improvement expected anywhere counts for nothing, and not in doubt alone",
-        changed=lambda: patch.object(propose, "deliberate", partial(propose.deliberate, polishing=False)),
+        "what is finer than the largest improvement expected anywhere counts for nothing, in every proposal",
+        changed=lambda: patch.object(propose, "_seeking", lambda situation: True),
     ),
     "no seeking": Variant(
         "digits of a known minimum count in every proposal, as in the paper, and not in every second", EnvPES(seek=False)

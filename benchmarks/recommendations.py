@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from benchmarks.density import recorded
 from benchmarks.peers import tasks
 from benchmarks.peers.farthing_peers import EnvPES
 from benchmarks.peers.problem import Task
-from benchmarks.peers.run import is_complete
 from benchmarks.peers.summary import MARKS, SLACK
 from farthing.method.effort import NORMAL, Tally
 from farthing.method.propose import Beliefs
@@ -130,13 +130,6 @@ def regrets(task: Task, seed: int, records: list[dict[str, Any]]) -> dict[str, f
     return {name: max(task.regret(space.params(rule(known))), tasks.floor(task.name)) for name, rule in RULES.items()}
 
 
-def recorded(folders: list[Path]) -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
-    """Task, seed and steps of the complete runs."""
-    for path in sorted(path for folder in folders for path in folder.glob("*/farthing/*.jsonl") if is_complete(path)):
-        header, *records = (json.loads(line) for line in path.read_text().splitlines())
-        yield header["task"], header["seed"], [record for record in records if "step" in record]
-
-
 def group_of(name: str) -> str:
     return "LCBench" if name in tasks.LCBENCH else "training" if name in tasks.TRAINING else "simulated"
 
@@ -162,9 +155,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
+    data = tasks.data_folder(arguments.data)
     found: dict[tuple[str, str, float], list[dict[str, float]]] = {}
     for name, seed, records in recorded(arguments.runs):
-        task = tasks.make_task(name, seed, tasks.data_folder(arguments.data))
+        if (reason := tasks.missing(name, data)) is not None:
+            print(f"{name} {seed} left out: {reason}")
+            continue
+        task = tasks.make_task(name, seed, data)
         for mark in MARKS:
             made = [r for r in records if r["spent"] + r["thinking"] <= (mark + SLACK) * task.budget]
             if len(made) >= FEWEST:

@@ -50,15 +50,15 @@ def _far_ahead(summary: Summary, clock: str) -> Verdict:
         return no_data(claim, "one of the three")
     ours, *others = ([median(at(curve or [], i)) for i in tenths_of(summary["shares"])] for curve in curves)
     best = [min(pair) for pair in zip(*others, strict=True)]
-    open_ = [i for i, regret in enumerate(best) if regret > NONE]
-    far = [i for i in open_ if best[i] >= FAR * ours[i]]
+    left = [i for i, regret in enumerate(best) if regret > NONE]
+    far = [i for i in left if best[i] >= FAR * ours[i]]
     told_far = ", ".join(f"{10 * (i + 1)}%" for i in far) or "no tenth"
     text = (
         f"the better of the two has at least {FAR:g} times its median regret at {told_far} of the budget, "
-        f"and more than {NONE:g} at {len(open_)} of ten tenths; at the end {told(ours[-1])} against {told(best[-1])}"
+        f"and more than {NONE:g} at {len(left)} of ten tenths; at the end {told(ours[-1])} against {told(best[-1])}"
     )
-    holds = bool(open_) and 2 * len(far) >= len(open_) and ours[-1] <= best[-1]
-    return Verdict(claim, text, grade(holds, len(far) == len(open_)))
+    holds = bool(left) and 2 * len(far) >= len(left) and ours[-1] <= best[-1]
+    return Verdict(claim, text, grade(holds, len(far) == len(left)))
 
 
 def _close(summary: Summary, other: str) -> Verdict:
