@@ -4,8 +4,8 @@ C = e^(10 x0), gamma = e^(10 x1), pixels from 0 to 1; the training rows go from 
 subset for every evaluation; error on 2,000 test digits. The paper has 10 h and about five minutes for a full evaluation, 120 of
 them.
 
-Scale f: 10 f hours, and 10,000 f^0.36 rows at full fidelity. At f = 1/100, six minutes with 1,905 rows, a full evaluation takes
-some three seconds of a present core, so that again about 120 of them fit.
+Scale f: 10 f hours, and 10,000 f^0.36 rows at full fidelity. At f = 1/200, three minutes with 1,485 rows, a full evaluation takes
+about a second of a present core, so that nearly 200 of them fit.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Fig5(RegretExperiment):
         "EnvPES is superior to the other methods; it and FABOLAS reach low values sooner than methods without a fidelity, and "
         "FABOLAS is then slowed down by its overhead."
     )
-    full = Size(5, 5, 0.01)
+    full = Size(5, 5, 0.005)
     quick = Size(1, 1, 0.0005)
     tasks = ("mnist",)
     contenders = (EI, PES, ORIGINAL_FABOLAS, ENVPES)
