@@ -6,8 +6,8 @@ days. With the log likelihood of a random subset of n = (1 - 0.98 s) N half hour
     v = -loglik N / n,    the objective is v where v < 1, and 1 + log v elsewhere
 
 The paper is silent on the noise; here its standard deviation is 0.1 GW. The paper has 8 h and about ten minutes for a full
-evaluation, 48 of them. Scale f: 8 f hours, and the first 17,518 f^0.16 half hours. At f = 1/80, six minutes with 8,689 half hours,
-a full evaluation takes some six seconds of a present core, so that some 60 of them fit.
+evaluation, 48 of them. Scale f: 8 f hours, and the first 17,518 f^0.16 half hours. At f = 1/200, 2.4 minutes with 7,504 half
+hours, a full evaluation takes some four seconds of a present core, so that some 40 of them fit.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Fig6(RegretExperiment):
         "EnvPES reaches low values much earlier than methods without a fidelity, and converges faster in real time than FABOLAS, "
         "due to lower overhead."
     )
-    full = Size(5, 5, 0.0125)
+    full = Size(5, 5, 0.005)
     quick = Size(1, 1, 0.0006)
     tasks = ("demand",)
     contenders = (EI, PES, FABOLAS, ENVPES)
