@@ -151,8 +151,8 @@ def test_fig6s_likelihood_is_that_of_a_dense_normal():
 def test_at_scale_one_data_and_budgets_are_the_papers():
     assert (fig5.full_rows(1.0), fig6.full_count(1.0)) == (10_000, 17_518)
     assert (fig5.HOURS, fig6.HOURS) == (10.0, 8.0)
-    assert fig5.full_rows(fig5.Fig5.full.scale) == 1905
-    assert fig6.full_count(fig6.Fig6.full.scale) == 8689
+    assert fig5.full_rows(fig5.Fig5.full.scale) == 1485
+    assert fig6.full_count(fig6.Fig6.full.scale) == 7504
 
 
 def test_fig5s_error_is_the_share_of_wrong_digits(monkeypatch):
