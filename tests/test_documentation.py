@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 import farthing as ft
+from farthing.methods import METHODS
 from farthing.study_file import read_study_file
 
 ROOT = Path(__file__).parent.parent
@@ -44,7 +47,7 @@ def test_examples_of_lasting_studies_run_in_order(capsys):
     assert names["result"].message in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", ["docs/method.md", "docs/studies.md", "README.md"])
+@pytest.mark.parametrize("page", ["docs/method.md", "docs/studies.md", "docs/cli.md", "docs/reference.md", "README.md"])
 def test_files_named_in_the_documentation_exist(page):
     text = (ROOT / page).read_text()
     for name in re.findall(r"`(method/\w+\.py|farthing/method/\w+\.py|tests/[\w/]+\.py)`", text):
@@ -52,6 +55,49 @@ def test_files_named_in_the_documentation_exist(page):
         assert (base / name).exists(), name
     for target in re.findall(r"\]\(([\w./]+\.md)\)", text):
         assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def rows(page, heading):
+    """The cells of the first table below a heading."""
+    section = (ROOT / page).read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    table = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_the_reference_has_every_setting_with_its_default_and_meaning():
+    expected = [[f"`{f.name}`", str(f.default), f.metadata["help"]] for f in dataclasses.fields(ft.Settings)]
+    assert rows("docs/reference.md", "Settings") == expected
+
+
+def test_the_reference_has_every_method_with_its_options_and_their_defaults():
+    listed = {name.strip('`"'): (made, options) for name, made, options in rows("docs/reference.md", "Methods")}
+    assert list(listed) == list(METHODS)
+    for name, kind in METHODS.items():
+        made, options = listed[name]
+        assert made == f"`ft.methods.{kind.__name__}()`"
+        own = [f for f in dataclasses.fields(kind) if f.name in kind.__annotations__]
+        defaults = [f'`{f.name}="{f.default}"`' if isinstance(f.default, str) else f"`{f.name}={f.default}`" for f in own]
+        inherited = "those of PES; " if name == "envpes" else "those of ES; " if name == "fabolas" else ""
+        assert options == inherited + ", ".join(defaults)
+
+
+@pytest.mark.parametrize("name", ft.__all__)
+def test_the_reference_names_all_that_is_public(name):
+    assert re.search(rf"\b{name}\b", (ROOT / "docs/reference.md").read_text())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(n for n in dir(ft.Study) if not n.startswith("_")),
+        *(f.name for f in dataclasses.fields(ft.Result)),
+        *(f.name for f in dataclasses.fields(ft.Recommendation)),
+        *inspect.signature(ft.minimize).parameters,
+        *inspect.signature(ft.Study.run).parameters,
+    ],
+)
+def test_the_reference_names_every_member_and_argument(name):
+    assert name == "self" or re.search(rf"\b{name}\b", (ROOT / "docs/reference.md").read_text())
 
 
 def test_every_setting_is_described():
