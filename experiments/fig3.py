@@ -66,5 +66,7 @@ def _close(summary: Summary, other: str) -> Verdict:
     ours, theirs = (curves_of(summary, "bad", name, "evaluations") for name in ("EnvPES", other))
     if ours is None or theirs is None:
         return no_data(claim, "one of the two")
-    ratio = median(at(ours, -1)) / median(at(theirs, -1))
-    return Verdict(claim, f"{ratio:.2g} times the median regret of {other}", grade(ratio <= CLOSE, ratio <= 1.0))
+    end, their_end = median(at(ours, -1)), median(at(theirs, -1))
+    ratio = end / their_end
+    text = f"{ratio:.2g} times the median regret of {other}: {told(end)} against {told(their_end)}"
+    return Verdict(claim, text, grade(ratio <= CLOSE, ratio < 1.0))

@@ -2,7 +2,8 @@
 
     better        the claim holds, and more than that
     reproduced    the claim holds
-    not           it does not
+    undecided     it holds not quite by the medians, and these runs do not contradict it either
+    not           it does not hold
     no data       what it takes was not run
     too few runs  there are fewer than five of something
 
@@ -16,7 +17,8 @@ from dataclasses import dataclass, replace
 
 from experiments.curves import NONE, Curve, at, clearly_lower, median
 
-BETTER, REPRODUCED, NOT, NO_DATA, TOO_FEW = "better", "reproduced", "not", "no data", "too few runs"
+BETTER, REPRODUCED, UNDECIDED, NOT = "better", "reproduced", "undecided", "not"
+NO_DATA, TOO_FEW = "no data", "too few runs"
 
 FEWEST = 5
 """Runs from which on a verdict is given."""
@@ -51,14 +53,15 @@ def grade(holds: bool, exceeds: bool) -> str:
 def at_every_tenth(claim: str, ours: Sequence[Curve], theirs: Sequence[Curve], tenths: Sequence[int], other: str) -> Verdict:
     """Ours at least equal to the other's at every tenth of the budget; tenths: their indices in the curves.
 
-    It holds where ours is nowhere clearly higher, and its median is higher at no more than half of the tenths; it is exceeded where
-    the median is nowhere higher, and at the end clearly lower.
+    It holds where our median is nowhere higher, and is exceeded where ours is clearly lower at the end too. It is undecided where
+    our median is the higher one at up to half of the tenths, and clearly higher at none.
     """
     apart = _Tenths.of(ours, theirs, tenths)
     lower, number = apart.at_or_below, len(tenths)
     text = f"median at or below {other}'s at {lower} of {number} tenths; {apart.told()}"
-    holds = not apart.clearly_higher and 2 * lower >= number
-    return Verdict(claim, text, grade(holds, lower == number and f"{10 * number}%" in apart.clearly_lower))
+    if apart.clearly_higher or 2 * lower < number:
+        return Verdict(claim, text, NOT)
+    return Verdict(claim, text, grade(True, f"{10 * number}%" in apart.clearly_lower) if lower == number else UNDECIDED)
 
 
 def ahead(claim: str, ours: Sequence[Curve], theirs: Sequence[Curve], tenths: Sequence[int]) -> Verdict:

@@ -33,7 +33,7 @@ from experiments.progress import Expectation  # noqa: E402
 from experiments.runs import Job, load, save  # noqa: E402
 from experiments.study_run import run_study  # noqa: E402
 from experiments.table1_paper import PAPER, SAMPLERS, judge  # noqa: E402
-from experiments.verdicts import BETTER, NO_DATA, NOT, REPRODUCED, TOO_FEW, ahead, at_every_tenth  # noqa: E402
+from experiments.verdicts import BETTER, NO_DATA, NOT, REPRODUCED, TOO_FEW, UNDECIDED, ahead, at_every_tenth  # noqa: E402
 from experiments.worker import GIVEN_UP  # noqa: E402
 from farthing.method import minimizers, propose, support  # noqa: E402
 from farthing.method.local_minima import find_local_minima  # noqa: E402
@@ -622,11 +622,18 @@ def _summary(tasks, clocks=("evaluations", "total"), shares=TWENTIETHS):
 TENTHS = range(1, 20, 2)
 
 
-@pytest.mark.parametrize(("ours", "outcome"), [(1e-6, BETTER), (1e-3, REPRODUCED), (1e-1, NOT)])
+@pytest.mark.parametrize(("ours", "outcome"), [(1e-6, BETTER), (9e-4, REPRODUCED), (1e-1, NOT)])
 def test_equality_at_every_tenth_has_three_outcomes(ours, outcome):
-    verdict = at_every_tenth("claim", _curves(ours), _curves(1e-3, seed=1), list(TENTHS), "EI")
+    verdict = at_every_tenth("claim", _curves(ours, spread=1.0), _curves(1e-3, spread=1.0), list(TENTHS), "EI")
     assert verdict.outcome == outcome
     assert ("clearly higher nowhere" in verdict.measured) == (outcome != NOT)
+
+
+@pytest.mark.parametrize(("above", "outcome"), [(0, REPRODUCED), (1, UNDECIDED), (5, UNDECIDED), (6, NOT)])
+def test_a_median_that_is_higher_but_not_clearly_leaves_it_undecided(above, outcome):
+    theirs = [[1e-3 * (1 + run)] * 20 for run in range(10)]
+    ours = [[value * (1.1 if i < 2 * above else 1.0) for i, value in enumerate(curve)] for curve in theirs]
+    assert at_every_tenth("claim", ours, theirs, list(TENTHS), "EI").outcome == outcome
 
 
 def test_no_recommendation_yet_is_worse_than_any():
@@ -727,6 +734,7 @@ def test_fig3_can_say_not():
 
     assert of(1e-7, 1.5e-3) == [REPRODUCED] * 4
     assert of(1e-9, 1e-4)[2:] == [BETTER, BETTER]
+    assert of(1e-9, 1e-3)[2:] == [REPRODUCED, REPRODUCED]  # the same runs: a tie
     assert of(9e-4, 1e-2) == [NOT] * 4
     assert of(1e-2, 1e-3)[:2] == [NOT, NOT]
 
