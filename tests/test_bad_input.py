@@ -581,6 +581,7 @@ def test_a_rough_or_smooth_kernel_serves_the_methods_that_need_no_second_derivat
     for i, params in enumerate(scattered(4)):
         study.add(params, float(i))
     goes_on(study)
+    assert np.isfinite(study.expected_regret())
 
 
 @pytest.mark.parametrize("sampler", ["hmc", "whitened_slice", "slice", "map"])

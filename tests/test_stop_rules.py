@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import farthing as ft
+from farthing.evaluation import Outcome
+from farthing.loop import Loop
 from farthing.method.propose import Situation, believe
 from farthing.method.recommend import REGRET_DRAWS, expected_regret
 from farthing.numerics.kernels import Probes
+from farthing.trials import Proposal
 
 SPACE = {"x": ft.Real(0.0, 1.0), "y": ft.Real(0.0, 1.0)}
 LEVELS = ft.Fidelity("cells", levels=[4, 16, 64])
@@ -145,6 +148,30 @@ def test_the_result_of_a_run_that_reached_its_target_reaches_it():
     result = study.run(plain, evaluations=60, target=target)
     assert result.message.startswith("target reached")
     assert truth(**result.x) <= target
+
+
+def test_a_target_that_the_last_evaluation_reaches_is_reached():
+    """The last by number, by budget, or the confirmation of a run that would end for its budget."""
+    values = [3.0, 2.0, 2.5, 0.05]
+    for end in ({"evaluations": 4}, {"budget": 4.0}, {"evaluations": 9, "budget": 4.0}):
+        study, given = study_of(method="random"), iter(values)
+        result = study.run(lambda x, y, given=given: ft.Evaluation(next(given), cost=1.0), target=0.1, **end)
+        assert result.message == "target reached by trial 3"
+        assert result.x == study.trials[3].params
+
+
+def test_a_promised_target_is_not_looked_for_with_money_that_is_not_there():
+    study = study_of(LEVELS, 3)
+    for x in np.linspace(0.1, 0.9, 4):
+        for y in np.linspace(0.1, 0.9, 4):
+            study.add({"x": float(x), "y": float(y)}, truth(x, y), fidelity=64, cost=100.0)
+            study.add({"x": float(x), "y": float(y)}, truth(x, y), fidelity=4, cost=0.25)
+    known, target = len(study.trials), 0.5 * (study.recommend().mean + min(t.value for t in study.trials))
+    costs = {4: 0.25, 16: 5.0, 64: 100.0}
+    result = study.run(lambda x, y, cells: ft.Evaluation(truth(x, y), cost=costs[cells]), budget=3.0, target=target)
+    assert result.message == "budget spent"
+    assert study.trials[known:]
+    assert all(t.fidelity == 4 for t in study.trials[known:])
 
 
 # Regret --------------------------------------------------------------------------------------------------------------------------
@@ -377,3 +404,125 @@ def test_a_run_whose_confirmation_failed_ends_with_a_place_that_was_tried():
         last = study.trials[-1]
         assert (last.proposal.kind, last.state) == ("confirmation", "failed")
         assert any(t.params == result.x and t.state == "complete" for t in study.trials)
+
+
+# Budgets that are small ----------------------------------------------------------------------------------------------------
+
+
+def minutes(cells):
+    """What an evaluation costs: an hour at full fidelity, two minutes at 3,162 cells, four seconds at a hundred."""
+    return 60.0 * cells / 1e5
+
+
+def rows(x, y, cells):
+    return ft.Evaluation(truth(x, y) + 1.0 / cells, cost=minutes(cells))
+
+
+HOURS = ft.Fidelity("cells", cheap=100, full=100_000, log=True)
+
+
+def test_a_budget_below_the_price_of_a_full_evaluation_is_spent_on_cheap_ones():
+    study = study_of(HOURS, settings=ft.Settings(draws=3, support_points=60, starts=3, overhead_price=0.0))
+    result = study.run(rows, budget=45.0, evaluations=60)
+    assert study.remaining < 5.0
+    assert not any(t.fidelity == 100_000 for t in study.trials)
+    assert truth(**result.x) < BEST + 0.05
+
+
+@pytest.mark.parametrize("budget", [95.0, 125.0])
+def test_a_design_point_that_is_too_dear_does_not_end_the_run(budget):
+    """The tenth is at full fidelity, and beside the confirmation there is not enough for it."""
+    study = study_of(HOURS, settings=ft.Settings(draws=3, support_points=60, starts=3, overhead_price=0.0))
+    result = study.run(rows, budget=budget, evaluations=30)
+    assert len(study.trials) > 12
+    assert study.trials[-1].proposal.kind == "confirmation"
+    assert result.cost <= 1.1 * budget
+
+
+def test_a_run_with_results_of_unknown_cost_begins():
+    """What an evaluation costs is not known at all; the prior's guess of it is above the budget."""
+    study = study_of(LEVELS)
+    for x in (0.2, 0.5, 0.8):
+        study.add({"x": x, "y": x}, truth(x, x))
+    study.run(lambda x, y, cells: ft.Evaluation(truth(x, y), cost=0.1 * cells / 64), budget=1.0)
+    assert len(study.trials) > 8
+
+
+# Several results at once ---------------------------------------------------------------------------------------------------
+
+
+class AtOnce:
+    """Workers whose evaluations all end together: by odd numbers a failure, by even ones a value."""
+
+    def __init__(self, slots):
+        self.slots, self.started = slots, []
+
+    def start(self, number, kwargs):
+        self.started.append(number)
+
+    def wait(self, seconds):
+        finished, self.started = self.started, []
+        broken = Outcome(1.0, reason="broken")
+        return [(n, broken if n % 2 == 0 else Outcome(1.0, ft.Evaluation(1.0))) for n in finished]
+
+    def stop(self):
+        pass
+
+
+class Kept:
+    """Steps that keep what they are told."""
+
+    def __init__(self):
+        self.begun, self.taken, self.abandoned = 0, [], []
+
+    def begin(self, last, alone):
+        self.begun += 1
+        return ft.Trial(self.begun - 1, {}, None, Proposal("initial"))
+
+    def take(self, trial, outcome):
+        self.taken.append(trial.number)
+        return trial
+
+    def abandon(self, trial, reason):
+        self.abandoned.append(trial.number)
+        return trial
+
+    def show(self, running):
+        pass
+
+
+def test_results_that_came_with_the_failure_that_ends_a_run_are_kept():
+    steps = Kept()
+    with pytest.raises(ft.ObjectiveFailed):
+        Loop(steps, AtOnce(4), None, 1, None).run()
+    assert (steps.taken, steps.abandoned) == ([0, 1, 2, 3], [])
+
+
+def test_results_that_came_with_one_on_which_the_callback_raises_are_kept():
+    def callback(trial):
+        raise RuntimeError("mine")
+
+    steps = Kept()
+    with pytest.raises(RuntimeError, match="mine"):
+        Loop(steps, AtOnce(4), None, 9, callback).run()
+    assert (steps.taken, steps.abandoned) == ([0, 1, 2, 3], [])
+
+
+# Failures everywhere -------------------------------------------------------------------------------------------------------
+
+
+def test_a_place_that_has_failed_is_neither_confirmed_again_nor_recommended_while_there_is_another():
+    """Cheap evaluations succeed, full ones never do."""
+
+    def broken(kind, cells):
+        if cells == 64:
+            raise ArithmeticError("out of memory")
+        return ft.Evaluation({"a": 1.0, "b": 2.0, "c": 3.0}[kind] + 1.0 / cells, cost=cells / 64)
+
+    study = study_of(LEVELS, space={"kind": ft.Choice(["a", "b", "c"])})
+    study.run(broken, evaluations=14, max_failures=20)
+    full = [t.params["kind"] for t in study.trials if t.fidelity == 64]
+    assert full
+    assert len(set(full)) == len(full)
+    if len(full) < 3:
+        assert study.recommend().params["kind"] not in full

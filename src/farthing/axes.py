@@ -228,7 +228,8 @@ class Fidelity:
     """What an evaluation may cost: from `cheap` to `full`, the true objective; linear or logarithmic between; whole numbers or not.
 
     `full` may be the larger number (training rows) or the smaller one (a tolerance). Instead of the two, `levels` lists the only
-    values there are, from the cheapest to full: `Fidelity("cells", levels=[64, 128, 256, 512])`.
+    values there are, from the cheapest to full: `Fidelity("cells", levels=[64, 128, 256, 512], log=True)`. Amounts of work, such as
+    rows, epochs or cells, are best logarithmic.
     """
 
     name: str

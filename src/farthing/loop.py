@@ -118,9 +118,10 @@ class Loop:
                     return reason
                 continue
             self.steps.show(list(self.running.values()))
-            finished = self.workers.wait(LOOK)
-            for number, outcome in finished:
-                reason = self._take(self.running.pop(number), outcome, pressed) or reason
+            # All results are recorded before any of them can end the run.
+            finished = [(outcome, self._record(number, outcome, pressed)) for number, outcome in self.workers.wait(LOOK)]
+            for outcome, done in finished:
+                reason = self._judge(done, outcome, pressed) or reason
             if finished:
                 self.steps.show(list(self.running.values()))
 
@@ -140,13 +141,21 @@ class Loop:
             self.workers.start(trial.number, trial.kwargs)
         return None
 
-    def _take(self, trial: Trial, outcome: Outcome, pressed: Interruption) -> str | None:
-        """Record a result; the reason to end that it gives."""
+    def _record(self, number: int, outcome: Outcome, pressed: Interruption) -> Trial:
+        """Put what came of a running trial into the store.
+
+        What failed after Ctrl-C is abandoned: it may have failed for that, since what the objective has started gets the terminal's
+        signal too.
+        """
+        trial = self.running.pop(number)
+        if outcome.void or (pressed and outcome.evaluation is None):
+            return self.steps.abandon(trial, outcome.reason or "interrupted")
+        return self.steps.take(trial, outcome)
+
+    def _judge(self, done: Trial, outcome: Outcome, pressed: Interruption) -> str | None:
+        """The reason to end that a result gives."""
         if pressed and outcome.evaluation is None:
-            # It may have failed for that: what the objective has started gets the terminal's signal too.
-            self.steps.abandon(trial, outcome.reason or "interrupted")
             return None
-        done = self.steps.abandon(trial, outcome.reason or "") if outcome.void else self.steps.take(trial, outcome)
         if outcome.evaluation is not None:
             self.failures = 0
         else:
@@ -154,7 +163,7 @@ class Loop:
             if self.failures == self.max_failures:
                 raise ObjectiveFailed(
                     f"the objective failed {self.failures} times in a row; mend it and run again, what is known is kept. "
-                    f"The last failure, at {trial.kwargs}: {outcome.reason}{_indented(outcome.traceback)}"
+                    f"The last failure, at {done.kwargs}: {outcome.reason}{_indented(outcome.traceback)}"
                 )
         if self.callback is not None and self.callback(done) is True:
             return BY_CALLBACK

@@ -13,6 +13,7 @@ from farthing.axes import Array
 from farthing.errors import SpaceExhausted
 from farthing.evaluation import Outcome
 from farthing.journal import Journal
+from farthing.loop import BY_CALLBACK, BY_KEYBOARD
 from farthing.method.effort import LIGHT, Tally
 from farthing.method.propose import Beliefs, Situation, propose
 from farthing.method.quick import QUICK
@@ -81,7 +82,6 @@ class Run:
     begun: int = 0
     quick: bool = False
     shown: float = 0.0
-    reached: Trial | None = None
 
     def begin(self, last: bool, alone: bool) -> Trial | str | None:
         """The next trial, pending in the store; or why to end; or None: nothing to do before a running one ends."""
@@ -120,8 +120,13 @@ class Run:
     def recommendation(self) -> Recommendation:
         """What the run ends with: the place that reached the target, if one did, or else the best by all that is known."""
         with self.thinking.metered():
-            history = self._history()
-            return self.thinking.recommend(history) if self.reached is None else self.thinking.at(history, self.reached.params)
+            history, reached = self._history(), self._at_target(self.journal.tally)
+            return self.thinking.recommend(history) if reached is None else self.thinking.at(history, reached.params)
+
+    def concluded(self, reason: str) -> str:
+        """Why the run ended, by its last result too: that may have reached the target, whatever else would have ended it."""
+        reached = self._at_target(self.journal.tally)
+        return reason if reached is None or reason in (BY_CALLBACK, BY_KEYBOARD) else _reached_by(reached)
 
     def _show(self, running: list[Trial], final: Recommendation | None) -> None:
         if self.show_standing is not None:
@@ -138,11 +143,11 @@ class Run:
     def _decide(self, last: bool, alone: bool) -> Decision:
         tally = self.journal.tally
         remaining = self.thinking.remaining(tally, self.budget)
+        reached = self._at_target(tally)
+        if reached is not None:
+            return _reached_by(reached)
         if remaining is not None and remaining <= 0.0:
             return self._spent(tally)
-        self.reached = self._at_target(tally)
-        if self.reached is not None:
-            return f"target reached by trial {self.reached.number}"
         level = self.thinking.level(tally, scarce=self.evaluations is not None)
         if level == QUICK:
             # How to end takes a model.
@@ -176,8 +181,8 @@ class Run:
             return SPENT  # what was found is confirmed, and nothing better could be
         if last and end.confirmable:
             return self._finish(end, alone, SPENT)
-        if unspent is not None:
-            # Kept back: this step's thinking, and the confirmation with its own.
+        if unspent is not None and end.priced:
+            # Kept back: this step's thinking, and the confirmation with its own, if it can be paid for.
             thinking = situation.overhead_rate * beliefs.overhead(situation.number + np.arange(2.0))
             left = unspent - thinking[0] - (end.cost + thinking[1] if end.confirmable else 0.0)
             situation = replace(situation, remaining=left, limit=left)
@@ -189,8 +194,6 @@ class Run:
                 proposed, reason = None, EXHAUSTED
             if proposed is not None:
                 return proposed
-        if unspent is not None and end.cost > OVERDRAFT * unspent:
-            return reason
         return self._finish(end, alone, reason)
 
     def _spent(self, tally: Tally) -> str:
@@ -223,6 +226,10 @@ class Run:
         return self.rules.regret is not None and _designed(situation) and self.thinking.regret(history) < self.rules.regret
 
 
+def _reached_by(trial: Trial) -> str:
+    return f"target reached by trial {trial.number}"
+
+
 def _designed(situation: Situation) -> bool:
     """Whether the initial design is over: before, a surrogate is not to be trusted with an end."""
     return situation.number >= situation.settings.initial
@@ -230,11 +237,15 @@ def _designed(situation: Situation) -> bool:
 
 @dataclass(frozen=True)
 class _End:
-    """How a run would end now: with the recommendation at full fidelity, if it is not evaluated there yet and is to be."""
+    """How a run would end now: with the recommendation at full fidelity, if that is to be evaluated, was not, and can be paid for.
+
+    cost: predicted, of that evaluation; priced: whether it follows from costs, and not from priors alone.
+    """
 
     best: Recommendation
     point: Array
     cost: float
+    priced: bool
     confirmable: bool
     beliefs: Beliefs
     effort: str
@@ -245,10 +256,12 @@ class _End:
         best = recommend(history, beliefs.surrogate, beliefs.minima)
         x = history.space.unit_points([best.params])
         full = beliefs.surrogate.at_full_fidelity(x)
-        evaluated = bool((np.abs(history.points - full).max(axis=1) < 1e-9).any())
-        point = np.append(x[0], 0.0)
-        confirmable = situation.settings.confirm and not evaluated
-        return cls(best, point, float(beliefs.cost(full)[0]), confirmable, beliefs, situation.effort)
+        known = np.concatenate([history.points, history.failed])
+        tried = bool((np.abs(known - full).max(axis=1) < 1e-9).any())
+        cost, priced = float(beliefs.cost(full)[0]), len(history.costs[1]) > 0
+        payable = situation.remaining is None or not priced or cost <= OVERDRAFT * situation.remaining
+        confirmable = situation.settings.confirm and not tried and payable
+        return cls(best, np.append(x[0], 0.0), cost, priced, confirmable, beliefs, situation.effort)
 
     def confirmation(self) -> tuple[Array, Proposal]:
         carried = self.beliefs.surrogate.carried

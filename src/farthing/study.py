@@ -285,7 +285,7 @@ class Study:
             calling = workers_for(objective, workers, executor, seconds, self._clock, isolated, relay=live is not None)
             run = Run(self._journal, self._thinking, self.budget, rules, count, live.show if live else None)
             with Heart(self._journal.beat, BEAT) if self._journal.shared else nullcontext():
-                message = Loop(run, calling, count, most, each).run()
+                message = run.concluded(Loop(run, calling, count, most, each).run())
             run.show_end()
         finally:
             if live is not None:

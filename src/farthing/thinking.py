@@ -19,6 +19,7 @@ from farthing.method.quick import QUICK, quick_point
 from farthing.method.recommend import expected_regret, recommend, recommendation_of
 from farthing.method.streams import stream
 from farthing.method.support import draw_support
+from farthing.numerics.kernels import family
 from farthing.threads import one_blas_thread
 from farthing.trials import History, Proposal, Recommendation, Trial
 
@@ -144,7 +145,8 @@ class Thinking:
             beliefs = self._known(history)
             settings = self.definition.settings
             rng = stream(self.definition.seed, "regret", len(history))
-            support = draw_support("wlh", beliefs.surrogate, beliefs.minima, beliefs.feasibility, settings.support_points, rng)
+            sampler = "wlh" if family(settings.kernel).smoothness >= 2 else "ei_slice"  # which takes no second derivatives
+            support = draw_support(sampler, beliefs.surrogate, beliefs.minima, beliefs.feasibility, settings.support_points, rng)
             best = recommend(history, beliefs.surrogate, beliefs.minima)
             return expected_regret(beliefs.surrogate, history.space.unit_points([best.params])[0], support, rng)
 

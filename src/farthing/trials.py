@@ -177,9 +177,9 @@ class History:
         return self._unit(self._complete)
 
     @cached_property
-    def avoided(self) -> Array:
-        """(m, D) unit points from which no more is to be learned now: pending trials, and failed ones."""
-        return self._unit([t for t in self.trials if t.state in (PENDING, FAILED)])
+    def pending(self) -> Array:
+        """(m, D) unit points of the trials that are still to end."""
+        return self._unit([t for t in self.trials if t.state == PENDING])
 
     @cached_property
     def failed(self) -> Array:

@@ -133,12 +133,15 @@ def test_many_points_are_looked_at_in_blocks_with_the_same_result():
     assert gain(np.empty((0, 2))).shape == (0,)
 
 
+NONE = np.empty((0, 2))
+
+
 def test_pending_points_lower_the_gain_there_and_leave_it_elsewhere():
     surrogate = sampled_surrogate(11, 2, 2, 8, [0.2, 0.2])
     representers = np.random.default_rng(0).random((40, 2))
     pending, both = np.array([[0.5, 0.5]]), np.array([[0.5, 0.5], [0.02, 0.98]])
     before = EntropyReduction.of(surrogate, surrogate.process, representers, 0.0)(both)
-    after = EntropyReduction.of(surrogate, surrogate.pretending(pending).process, representers, 0.0)(both)
+    after = EntropyReduction.of(surrogate, surrogate.pretending(pending, NONE).process, representers, 0.0)(both)
     assert after[0] < 0.05 * before[0]
     assert after[1] == pytest.approx(before[1], rel=0.2, abs=1e-3)
 

@@ -50,7 +50,7 @@ def test_hope_is_the_largest_expected_improvement(with_fidelity, best):
 
 def test_what_is_pending_is_not_hoped_for():
     surrogate = surrogate_with_a_gap(False)
-    pretended = surrogate.pretending(np.array([[0.65], [0.75], [0.85]]))
+    pretended = surrogate.pretending(np.array([[0.65], [0.75], [0.85]]), np.empty((0, 1)))
     open_gap, closed = (hope(s, -1.2, None, np.array([[0.3]]), 64, np.random.default_rng(0)) for s in (surrogate, pretended))
     assert closed < 0.5 * open_gap
 

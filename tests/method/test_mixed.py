@@ -550,3 +550,46 @@ def test_a_history_in_which_all_has_failed_but_one_place_ends_with_that_place():
     assert result.message == "every point of the space has been evaluated"
     assert len(set(decisions(study))) == len(study.trials) == 8
     assert result.failures == 7
+
+
+# Choices alone ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["envpes", "pes", "ei"])
+def test_a_space_of_choices_alone_that_is_larger_than_the_support_is_searched(method):
+    """729 places and 60 support points: no axis has a derivative, and no local model a width."""
+    space = {f"c{i}": ft.Choice(["a", "b", "c"]) for i in range(6)}
+    settings = ft.Settings(draws=2, support_points=60, starts=3, initial=6, overhead_price=0.0)
+    study = ft.Study(space, fidelity=ft.Fidelity("s", cheap=1, full=9), method=method, settings=settings, seed=1)
+    result = study.run(lambda s, **kinds: ft.Evaluation(sum(v != "b" for v in kinds.values()) + 0.1 / s, cost=s), evaluations=30)
+    assert sum(v != "b" for v in result.x.values()) <= 2  # random places have four
+    assert study.expected_regret() >= 0.0
+
+
+def test_a_small_space_with_failures_is_still_its_own_support(monkeypatch):
+    """What was thinned for failures is not taken for a sample of a larger space, off which minimizers might lie."""
+
+    def never(*arguments):
+        raise AssertionError("paths are followed off the support")
+
+    monkeypatch.setattr("farthing.method.propose.follow_paths", never)
+    study = ft.Study({"k": ft.Integer(1, 40), "c": ft.Choice(["a", "b"])}, settings=ft.Settings(overhead_price=0.0), seed=0)
+    for k in range(1, 41, 4):
+        study.tell(study.ask(), float(abs(k - 17)), cost=1.0)
+    study.fail(study.ask(), "broken", cost=1.0)
+    study.ask()
+
+
+def test_the_last_overhead_is_that_of_the_last_proposal_and_not_of_what_was_added():
+    """FABOLAS' rule."""
+    ticks = iter(np.arange(0.0, 1e6, 0.5).tolist()).__next__
+    settings = ft.Settings(overhead_price=2.0)
+    study = ft.Study({"x": ft.Real(0.0, 1.0)}, method="fabolas", seed=0, settings=settings, clock=ticks)
+    for _ in range(4):
+        study.tell(study.ask(), 1.0, cost=1.0)
+    overhead = study.trials[-1].overhead
+    study.add({"x": 0.3}, 2.0, cost=1.0)
+    situation = Situation(study.history, study.method, study.settings, study.seed, None, 2.0)
+    thought = deliberate(situation, believe(situation), np.random.default_rng(0))
+    assert overhead > 0.0
+    assert thought.price(np.array([[0.5]]))[0] - thought.price.cost(np.array([[0.5]]))[0] == pytest.approx(2.0 * overhead)

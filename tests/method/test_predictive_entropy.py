@@ -176,7 +176,7 @@ def test_pending_points_lower_the_gain_there_and_leave_it_elsewhere():
     minimizers = draw_minimizers(surrogate, SAMPLERS["wlh"](surrogate, minima, 300, rng), 50, rng)
     pending = np.array([[0.5, 0.5]])
     gains = []
-    for process in (surrogate.process, surrogate.pretending(pending).process):
+    for process in (surrogate.process, surrogate.pretending(pending, np.empty((0, 2))).process):
         conditioned = condition_on_minimizers(surrogate, process, minimizers, minima.x[:2], PES())
         gains.append(InformationGain.of(surrogate, conditioned, 0.0)(np.array([[0.5, 0.5], [0.02, 0.98]])))
     assert gains[1][0] < 0.05 * gains[0][0]

@@ -64,7 +64,14 @@ class Draft:
 
     def _fidelity(self) -> list[str]:
         if not self.fidelity_name:
-            return ["# [fidelity]              # what an evaluation may cost", '# name = "rows"', "# cheap = 100", "# full = 10000"]
+            return [
+                "# [fidelity]              # what an evaluation may cost",
+                '# name = "rows"',
+                "# cheap = 100",
+                "# full = 10000",
+                "# log = true              # for amounts, such as rows, epochs or cells",
+                "# integer = true",
+            ]
         return ["[fidelity]", f"name = {toml(self.fidelity_name)}", *(f"{k} = {toml(value)}" for k, value in self.fidelity.items())]
 
 

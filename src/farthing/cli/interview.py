@@ -20,7 +20,7 @@ from farthing.function import Function
 from farthing.study_file import parse_study_file
 
 AXIS = "low:high, low:high:log, low:high:integer, or options a,b,c"
-FIDELITY = "cheap:full, with :log and :integer as needed, or levels a,b,c"
+FIDELITY = "cheap:full, with :log for amounts such as rows or epochs, and :integer for whole numbers; or levels a,b,c"
 
 
 def interview(file: Path) -> Draft:

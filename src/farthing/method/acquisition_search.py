@@ -1,7 +1,7 @@
 """Where to evaluate next: the highest point of an acquisition in the box, from informed starts.
 
 Candidates are minimizer draws and local minima at several fidelities, the same with small and large displacements, and a Sobol
-sample. All are scored in one batch; local searches with gradients begin from the best few of every kind.
+sample. All are scored in one batch; local searches with gradients begin from the best few that are apart.
 
 Where there is little time, the sample is small and random, because a Sobol sequence takes a slow import.
 """

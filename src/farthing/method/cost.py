@@ -46,7 +46,7 @@ NO_COST = 1e-6
 
 @dataclass(frozen=True)
 class Trend:
-    """The trend of log cost. `power` is None where the study's points have no fidelity; `work` is then a constant."""
+    """The trend of log cost. `fidelity` is None where the study's points have none; `work` is then a constant."""
 
     fidelity: Fidelity | None
     floor: float

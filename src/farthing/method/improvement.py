@@ -23,7 +23,7 @@ def log_standard_improvement(a: Array) -> Array:
     """log(pdf(a) + a cdf(a)), finite for every finite a.
 
     For a < -1: log pdf(a) + log(1 - |a| M(|a|)) with M Mills' ratio by the scaled erfc; where that difference has no digits left
-    (a < -1e5) its expansion 1/a^2.
+    (a < -1e4) its expansion 1/a^2.
     """
     a = np.asarray(a, dtype=float)
     upper = np.maximum(a, -1.0)

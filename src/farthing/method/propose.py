@@ -155,8 +155,9 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     surrogate = beliefs.surrogate
     best = recommend(situation.history, surrogate, beliefs.minima)
     known = Proposal("initial", recommendation=best, carried=surrogate.carried, effort=situation.effort)
-    if initial is not None:
-        return _within_limit(situation, beliefs, initial, known)
+    designed = None if initial is None else _within_limit(situation, beliefs, initial, known)
+    if designed is not None:
+        return designed
     rng = stream(situation.seed, "proposal", situation.number)
     if isinstance(situation.method, Random):
         domain = Domain(surrogate.space, with_fidelity=False)
@@ -257,13 +258,13 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
     """
     history, method, settings = situation.history, situation.method, situation.settings
     surrogate, minima = beliefs.surrogate, beliefs.minima
-    pretended = surrogate.pretending(history.avoided)
+    pretended = surrogate.pretending(history.pending, history.failed)
     price = _price(situation, beliefs)
     gain: Gain | None = None
     minimizers = np.empty((0, surrogate.dimensions))
     if isinstance(method, PES):
         support = draw_support(method.support, surrogate, minima, beliefs.feasibility, settings.support_points, rng)
-        minimizers = _draw_minimizers(surrogate, support, settings.minimizers, method, rng)
+        minimizers = _draw_minimizers(surrogate, support, settings, method, rng)
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         conditioned = condition_on_minimizers(surrogate, pretended.process, minimizers, rivals, method)
@@ -317,7 +318,8 @@ def _price(situation: Situation, beliefs: Beliefs) -> Price:
     """Cost and overhead to come; where the method goes by the last overhead, that."""
     method, rate = situation.method, situation.overhead_rate
     if isinstance(method, FABOLAS) and method.overhead == "last":
-        return Price.constant(beliefs.cost, rate * situation.history.trials[-1].overhead)
+        thought = [t.overhead for t in situation.history.trials if t.proposal.kind != "added"]
+        return Price.constant(beliefs.cost, rate * thought[-1] if thought else 0.0)
     return Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, rate)
 
 
@@ -325,7 +327,7 @@ def _hope(
     situation: Situation, beliefs: Beliefs, minimizers: Array, rng: np.random.Generator, enough: float = float("inf")
 ) -> float:
     """What is still to be hoped for anywhere, `enough` or more where it is that much."""
-    pretended = beliefs.surrogate.pretending(situation.history.avoided)
+    pretended = beliefs.surrogate.pretending(situation.history.pending, situation.history.failed)
     places, best = informed_places(beliefs.minima, minimizers), float(beliefs.minima.mean[0])
     return hope(pretended, best, beliefs.feasibility, places, SAMPLE[situation.effort], rng, enough)
 
@@ -337,12 +339,13 @@ def _indifference(situation: Situation, beliefs: Beliefs, minimizers: Array, rng
     return hoped if hoped**2 >= variance[0] else 0.0
 
 
-def _draw_minimizers(surrogate: Surrogate, support: Array, count: int, method: PES, rng: np.random.Generator) -> Array:
-    """`count` draws of the minimizer for each hyperparameter draw, (K, count, d): some among the support points, some off them.
+def _draw_minimizers(surrogate: Surrogate, support: Array, settings: Settings, method: PES, rng: np.random.Generator) -> Array:
+    """Draws of the minimizer for each hyperparameter draw, (K, minimizers, d): some among the support points, some off them.
 
-    A finite space is its own support, and has no minimizers elsewhere.
+    A small space is its own support, and has no minimizers elsewhere.
     """
-    followed = int(method.paths * count) if surrogate.space.count > len(support) else 0
+    count = settings.minimizers
+    followed = int(method.paths * count) if surrogate.space.count > settings.support_points else 0
     drawn = draw_minimizers(surrogate, support, count - followed, rng)
     return np.concatenate([drawn, follow_paths(surrogate, support, followed, rng)], axis=1) if followed else drawn
 

@@ -24,10 +24,11 @@ def recommend(history: History, surrogate: Surrogate, minima: LocalMinima) -> Re
     tried = _best_evaluated(history, surrogate) if history.confirmed else None
     if tried is not None:
         return recommendation_of(history, surrogate, tried)
-    failed = history.failed[:, : surrogate.dimensions]
-    places = np.concatenate([minima.x, minima.evaluated])
-    sound = (np.abs(places[:, None] - failed[None]).max(axis=2) > SAME_PLACE).all(axis=1)
-    return recommendation_of(history, surrogate, places[np.argmax(sound)])
+    sound = _sound(np.concatenate([minima.x, minima.evaluated]), history)
+    if not len(sound):
+        sound = _by_mean(_sound(history.points[:, : surrogate.dimensions], history), surrogate)
+    # Where every place that was evaluated has failed too, at another fidelity, there is no better one to name.
+    return recommendation_of(history, surrogate, sound[0] if len(sound) else minima.x[0])
 
 
 def recommendation_of(history: History, surrogate: Surrogate, x: Array) -> Recommendation:
@@ -43,8 +44,18 @@ def _best_evaluated(history: History, surrogate: Surrogate) -> Array | None:
     at_full = history.points[(history.points[:, d:] == 0.0).all(axis=1), :d]
     if not len(at_full):
         return None
-    mean, _ = surrogate.mixture(at_full)
-    return np.asarray(at_full[np.argmin(mean)])
+    return np.asarray(_by_mean(at_full, surrogate)[0])
+
+
+def _sound(places: Array, history: History) -> Array:
+    """Those of the places (m, d) at which nothing has failed."""
+    failed = history.failed[:, : places.shape[1]]
+    return places[(np.abs(places[:, None] - failed[None]).max(axis=2) > SAME_PLACE).all(axis=1)]
+
+
+def _by_mean(places: Array, surrogate: Surrogate) -> Array:
+    """The places (m, d), that with the lowest mean first."""
+    return places[np.argsort(surrogate.mixture(places)[0], kind="stable")]
 
 
 def expected_regret(surrogate: Surrogate, recommended: Array, support: Array, rng: np.random.Generator) -> float:

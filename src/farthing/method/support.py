@@ -50,15 +50,14 @@ def weighted_local_hessians(surrogate: Surrogate, minima: LocalMinima, count: in
     weights = normal_cdf((mean[best] - mean) / np.sqrt(np.maximum(variance + variance[best], 1e-300)))
     anywhere = int(np.ceil(UNIFORM_SHARE * count))
     shares = rng.multinomial(count - anywhere, weights / weights.sum())
-    space = surrogate.space
-    slopes, slope_covariances, hessians = _local_models(surrogate, minima.x)
+    numbers = surrogate.space.numbers
+    slopes, slope_covariances, hessians = _local_models(surrogate, minima.x) if numbers else _no_models(len(minima.x))
     parts = [uniform(surrogate, minima, anywhere, rng)]
     for i, share in enumerate(shares):
         if share:
-            around = minima.x[i, : space.numbers]
-            drawn = _draw_around(around, slopes[i], slope_covariances[i], hessians[i], int(share), rng)
+            drawn = _draw_around(minima.x[i, :numbers], slopes[i], slope_covariances[i], hessians[i], int(share), rng)
             parts.append(np.column_stack([drawn, _choices_around(surrogate, minima.x[i], int(share), rng)]))
-    return space.snap(np.concatenate(parts))
+    return surrogate.space.snap(np.concatenate(parts))
 
 
 def _choices_around(surrogate: Surrogate, center: Array, count: int, rng: np.random.Generator) -> Array:
@@ -95,6 +94,11 @@ def _local_models(surrogate: Surrogate, x: Array) -> tuple[Array, Array, Array]:
     hessian[:, rows, columns] = lower
     hessian[:, columns, rows] = lower
     return mean, covariance, hessian
+
+
+def _no_models(m: int) -> tuple[Array, Array, Array]:
+    """Those of a space of choices alone."""
+    return np.empty((m, 0)), np.empty((m, 0, 0)), np.empty((m, 0, 0))
 
 
 def _draw_around(
@@ -171,7 +175,7 @@ def _slice(
     burn_in: int = 20,
     thinning: int = 4,
 ) -> Array:
-    """`chains` chains, begun at the minima and at random places, a tenth of the box wide, burnt in and thinned.
+    """`chains` chains, begun at the minima and at random places, with steps a fifth of the box wide, burnt in and thinned.
 
     They move through the cube; the density is that of the place that each point of it stands for.
     """

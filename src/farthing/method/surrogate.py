@@ -56,9 +56,11 @@ class Surrogate:
         """(m, d) -> (m, D): the same places with s = 0."""
         return np.column_stack([x, np.zeros(len(x))]) if self.with_fidelity else x
 
-    def pretending(self, points: Array) -> Surrogate:
-        """This surrogate as if values had been observed at points (m, D) just as expected."""
-        return replace(self, process=self.process.pretend(points))
+    def pretending(self, pending: Array, failed: Array) -> Surrogate:
+        """This surrogate as if values had been observed at points (m, D) just as expected: with noise at pending ones, and
+        exactly where trials have failed, of which nothing more is to be learned.
+        """
+        return replace(self, process=self.process.pretend(pending, self.noise).pretend(failed, np.zeros_like(self.noise)))
 
     def mean_and_gradient(self, x: Array) -> tuple[Array, Array]:
         """The mixture's mean at full fidelity and its gradient in x: (m,) and (m, d), standardized."""
@@ -94,7 +96,7 @@ def fit_surrogate(
     known = history if most is None else history.representative(most)
     layout = Layout.of(history, settings, regression)
     if carried is not None and (len(carried.draws[0]) != len(layout.priors) or carried.observations > n):
-        carried = None  # the fidelity became an axis after the draws were made
+        carried = None  # the fidelity became an axis after the draws were made, or results that they had seen are gone
     if carried is not None:
         # A part of the observations is another one at every step, and none of it is later than the rest.
         whole = known is history

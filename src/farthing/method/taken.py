@@ -24,7 +24,7 @@ class Taken:
     @classmethod
     def of(cls, history: History, noiseless: bool) -> Taken:
         """Where there is no noise, what was evaluated is taken too."""
-        points = [history.avoided, history.points] if noiseless else [history.avoided]
+        points = [history.pending, history.failed, *([history.points] if noiseless else [])]
         return cls(set(_keys(np.concatenate(points).reshape(-1, history.points.shape[1]))))
 
     def free(self, points: Array) -> Array:

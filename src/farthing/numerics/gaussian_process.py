@@ -35,7 +35,7 @@ SMALL = 160
 class GaussianProcess:
     """K Gaussian processes after the same n observations.
 
-    values: (n,) or (K, n); noise: (K, n) noise variances; whitener: (K, n, n) L^-1; whitened: (K, n) L^-1 y; dual: (K, n) C^-1 y.
+    noise: (K, n) noise variances; whitener: (K, n, n) L^-1; whitened: (K, n) L^-1 y; dual: (K, n) C^-1 y.
     """
 
     kernel: Kernel
@@ -147,12 +147,15 @@ class GaussianProcess:
             process = process._append_one(one, values[:, i], noise[:, i])
         return process
 
-    def pretend(self, points: Array) -> GaussianProcess:
-        """These processes as if values had been observed at `points` just as expected: the means stay, the variances fall."""
+    def pretend(self, points: Array, noise: Array) -> GaussianProcess:
+        """These processes as if values had been observed at `points` just as expected: the means stay, the variances fall.
+
+        noise: (K,) variances with which they are observed.
+        """
         process = self
         for point in points:
             one = Probes.values(point[None])
-            process = process._append_one(one, process.mean(one)[:, 0], np.zeros(len(self.dual)))
+            process = process._append_one(one, process.mean(one)[:, 0], noise)
         return process
 
     def _append_one(self, probe: Probes, value: Array, noise: Array) -> GaussianProcess:
@@ -217,6 +220,7 @@ def _prior_diagonal(kernel: Kernel, probes: Probes) -> Array:
     """Prior variance of each probe: (K, m). A value: A + B; the slope along i: -2A phi'(0)/l_i^2; and so on."""
     out = np.empty((len(kernel.variance), len(probes)))
     kinds, which = np.unique(probes.axes, axis=0, return_inverse=True)
+    which = which.ravel()  # NumPy 2.0.0 alone gives it two axes
     origin = np.zeros((1, probes.points.shape[1]))
     for index, kind in enumerate(kinds):
         one, there = Probes(origin, kind[None]), probes.points[which == index]
