@@ -18,9 +18,7 @@ benchmarks: .venv/benchmarks .venv/plots
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/effort.py
-	$(BIN)/python benchmarks/support.py
 	$(BIN)/python benchmarks/acquisition.py
-	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/report.py
 

@@ -10,9 +10,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-import numpy as np
-from regret import regret_at
-
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 DOCS = HERE.parent / "docs"
@@ -56,58 +53,13 @@ Where the time goes at d = 6, milliseconds a step:
 """
 
 
-def support() -> str:
-    rows = [
-        [
-            row["task"],
-            f"{1e3 * row['wlh_seconds']:.1f}",
-            f"{1e3 * row['ei_slice_seconds']:.0f}",
-            f"{row['times_faster_than_ei_slice']:.0f}",
-            f"{row['times_faster_than_paper']:.0f}",
-        ]
-        for row in json.loads((RESULTS / "support.json").read_text())
-    ]
-    header = ["task", "WLH, ms", "slice over EI, ms", "WLH faster, times", "than the paper's WLH, times"]
-    return f"""## Support points
-
-1,000 support points after 50 evaluations, median of five, the search for local minima included; the paper's times are those of its
-Table 1, on its authors' machine.
-
-{table(header, rows)}
-"""
-
-
 def acquisition() -> str:
     data = json.loads((RESULTS / "acquisition.json").read_text())
     return f"""## Acquisition search
 
 On {data["problems"]} random problems (d = 2 to 6, plus fidelity) the search came within 2% of the best of {data["points"]:,}
 points refined locally in {100 * data["share_within_2_percent"]:.1f}% of them; the worst reached {100 * data["worst"]:.1f}% of the
-reference.
-"""
-
-
-def regret() -> str:
-    runs = json.loads((RESULTS / "regret.json").read_text())
-    marks = (2.0, 5.0, 10.0)
-    rows = []
-    for task, method in dict.fromkeys((r["task"], r["method"]) for r in runs):
-        these = [r for r in runs if (r["task"], r["method"]) == (task, method)]
-        cells = []
-        for mark in marks:
-            low, middle, high = np.percentile([regret_at(r, mark) for r in these], [25, 50, 75])
-            cells.append(f"{middle:.1e} ({low:.0e} to {high:.0e})")
-        evaluations = np.median([r["evaluations"] for r in these])
-        step = np.median([r["overhead_seconds_per_step"] for r in these])
-        rows.append([task, method, *cells, f"{evaluations:.0f}", f"{step:.2f}"])
-    seeds = len({r["seed"] for r in runs})
-    header = ["task", "method", *(f"{m:g} h" for m in marks), "evaluations", "s/step, two runs at once"]
-    return f"""## Regret at equal evaluation cost
-
-Immediate regret of the recommendation, median and quartiles of {seeds} seeds, after so many (simulated) hours of evaluations that
-cost from two minutes to half an hour: 120 + 1680 (1 - s)² seconds. Methods other than envpes evaluate at full fidelity only.
-
-{table(header, rows)}
+reference. Measured before sample paths gave the search other starts.
 """
 
 
@@ -159,7 +111,8 @@ def defaults() -> str:
     count = sum(density["runs"].values())
     return f"""## Why these defaults
 
-How well the surrogate foretells (`python -m benchmarks.density`), fitted to the first n evaluations of {count}
+How well the surrogate foretells (`python -m benchmarks.density --runs FOLDER`; the runs behind this whole section are not in the
+repository), fitted to the first n evaluations of {count}
 recorded runs: mean log predictive density of values at full fidelity, at 150 random places and at the best 60 of 3,000, in nats; by
 how much variants are above the default, in bold where that is more than two standard errors over runs from zero, as some of so many
 cells are by chance; and the share of values inside the central 90% at n = 20, which is less than 90% at places chosen for their
@@ -167,8 +120,8 @@ values.{"" if "no slope in s" in {row["variant"] for row in density["rows"]} els
 
 {_density_table(density["rows"])}
 
-What to recommend (`python -m benchmarks.recommendations`), on recorded runs, three of each task, made before every second proposal
-sought: mean log10 of the true regret at shares of the budget, and by how much other rules are above it, in bold where that is more
+What to recommend (`python -m benchmarks.recommendations --runs FOLDER`), on recorded runs, three of each task, made before every
+second proposal sought: mean log10 of the true regret at shares of the budget, and by how much other rules are above it, in bold where that is more
 than two standard errors over runs from zero. Below 0 is better.
 
 {_rules_table(rules["rows"])}
@@ -178,8 +131,8 @@ at a quarter and half of the budget, though not by more than chance in nine runs
 smooth functions, where the minimum between places is known to many digits, it is the worse one. No rule is clearly better anywhere,
 and the paper's stays. A run ends with an evaluation of its recommendation, and then recommends the best place that was evaluated.
 
-Regret (`python -m benchmarks.defaults`): its natural logarithm, averaged over the budget from 15% on, less that of the variant it
-is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median; runs won.
+Regret (`python -m benchmarks.defaults --out FOLDER`): its natural logarithm, averaged over the budget from 15% on, less that of the
+variant it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median; runs won.
 
 {_regret_table(seek["rows"])}
 
@@ -293,7 +246,8 @@ def growth() -> str:
     return f"""## Growth
 
 Milliseconds a step after n evaluations at {data["axes"]} axes, full fidelity, on one core, by level of effort (`python
-benchmarks/growth.py`). Peak memory at n = {sizes[-1]}: {last["memory_mb"]:.0f} MB.
+benchmarks/growth.py`). Peak memory at n = {sizes[-1]}: {last["memory_mb"]:.0f} MB. Measured before doubt and seeking, which take
+their time in every second step, and before steps were made faster.
 
 {table(["", *(f"n={n}" for n in sizes)], rows)}
 
@@ -330,7 +284,7 @@ def effort() -> str:
 
 Wall-clock seconds until the optimizer's answer has a regret, at full fidelity, when an evaluation takes 1 ms to 10 s
 (`python benchmarks/effort.py`): medians of {runs} runs. Evaluations up to 0.1 s really sleep; longer ones pass on a simulated
-clock, on which thinking takes its real time. Random search is taken to think for no time at all.
+clock, on which thinking takes its real time. Random search is taken to think for no time at all. Measured before doubt and seeking.
 
 {table(["task", "evaluation", "regret", *optimizers], rows)}
 
@@ -349,13 +303,12 @@ def main() -> None:
     parts = [
         "# Benchmarks\n",
         "Written by `python benchmarks/report.py` from `benchmarks/results/`; measured again by `make benchmarks` and, against\n"
-        "peers, by `make peers` and `make peers-benchmark`.\n",
+        "peers, by `make peers` and `make peers-benchmark`. How farthing's own methods and samplers compare is in\n"
+        "[results](results.md).\n",
         overhead(),
         growth(),
         effort(),
-        support(),
         acquisition(),
-        regret(),
         defaults(),
         store(),
         peers(),
