@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from sources import farthing_version
 
 import farthing as ft
 from farthing.method.acquisition_search import maximize
@@ -93,6 +94,7 @@ def main() -> None:
         rows = list(pool.map(solve, range(arguments.problems), [arguments.points] * arguments.problems))
     ratios = np.array([row["ratio"] for row in rows])
     summary = {
+        "farthing": farthing_version(),
         "problems": len(rows),
         "points": arguments.points,
         "share_within_2_percent": float((ratios >= 0.98).mean()),

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from sources import farthing_version
 from tasks import TASKS, Task
 
 import farthing as ft
@@ -242,7 +243,8 @@ def main() -> None:
     print("farthing is behind nowhere" if not behind(rows) else "\n".join(["farthing is behind:", *behind(rows)]))
     if not arguments.quick:
         RESULTS.mkdir(exist_ok=True)
-        summary = {"python": platform.python_version(), "numpy": np.__version__, "behind": behind(rows), "rows": rows}
+        versions = {"farthing": farthing_version(), "python": platform.python_version(), "numpy": np.__version__}
+        summary = {**versions, "behind": behind(rows), "rows": rows}
         (RESULTS / "effort.json").write_text(json.dumps(summary, indent=1))
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from overhead import STAGES, instrument, seconds, smooth
+from sources import farthing_version
 
 import farthing as ft
 from farthing.method.effort import LIGHT, NORMAL
@@ -132,7 +133,8 @@ def main() -> None:
             )
     if not arguments.quick:
         RESULTS.mkdir(exist_ok=True)
-        summary = {"python": platform.python_version(), "numpy": np.__version__, "axes": AXES, "rows": rows}
+        versions = {"farthing": farthing_version(), "python": platform.python_version(), "numpy": np.__version__}
+        summary = {**versions, "axes": AXES, "rows": rows}
         (RESULTS / "growth.json").write_text(json.dumps(summary, indent=1))
 
 

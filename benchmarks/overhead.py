@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy
+from sources import farthing_version
 
 import farthing as ft
 from farthing.method import propose as propose_module
@@ -192,6 +193,7 @@ def main() -> None:
                 rows.append(optuna_row(n, d, 5 if n <= 200 else 3))
                 print(f"optuna   d={d:<3} n={n:<5} {rows[-1]['seconds']:.3f} s", flush=True)
     summary = {
+        "farthing": farthing_version(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

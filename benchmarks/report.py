@@ -23,6 +23,11 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+def _sources(data: dict) -> str:
+    """Which farthing was measured."""
+    return f"farthing {data['farthing']}" if "farthing" in data else "farthing as it was before every second proposal sought"
+
+
 def overhead() -> str:
     data = json.loads((RESULTS / "overhead.json").read_text())
     sizes = sorted({row["n"] for row in data["rows"]})
@@ -39,7 +44,7 @@ def overhead() -> str:
 
 Seconds for one `ask` and one `recommend` after n evaluations, a fidelity and default settings, one BLAS thread: the median over
 five studies of the mean over four steps. Optuna's GPSampler (single fidelity) in the same run on the same points: median of
-five proposals. Python {data["python"]}, NumPy {data["numpy"]}, SciPy {data["scipy"]}, two shared cores.
+five proposals. {_sources(data)}, Python {data["python"]}, NumPy {data["numpy"]}, SciPy {data["scipy"]}, two shared cores.
 
 {table(["d", "optimizer", *(f"n={n}" for n in sizes)], rows)}
 
@@ -59,7 +64,7 @@ def acquisition() -> str:
 
 On {data["problems"]} random problems (d = 2 to 6, plus fidelity) the search came within 2% of the best of {data["points"]:,}
 points refined locally in {100 * data["share_within_2_percent"]:.1f}% of them; the worst reached {100 * data["worst"]:.1f}% of the
-reference. Measured before sample paths gave the search other starts.
+reference. {_sources(data)}.
 """
 
 
@@ -121,8 +126,8 @@ values.{"" if "no slope in s" in {row["variant"] for row in density["rows"]} els
 {_density_table(density["rows"])}
 
 What to recommend (`python -m benchmarks.recommendations --runs FOLDER`), on recorded runs, three of each task, made before every
-second proposal sought: mean log10 of the true regret at shares of the budget, and by how much other rules are above it, in bold where that is more
-than two standard errors over runs from zero. Below 0 is better.
+second proposal sought: mean log10 of the true regret at shares of the budget, and by how much other rules are above it, in bold
+where that is more than two standard errors over runs from zero. Below 0 is better.
 
 {_rules_table(rules["rows"])}
 
@@ -246,8 +251,7 @@ def growth() -> str:
     return f"""## Growth
 
 Milliseconds a step after n evaluations at {data["axes"]} axes, full fidelity, on one core, by level of effort (`python
-benchmarks/growth.py`). Peak memory at n = {sizes[-1]}: {last["memory_mb"]:.0f} MB. Measured before doubt and seeking, which take
-their time in every second step, and before steps were made faster.
+benchmarks/growth.py`). Peak memory at n = {sizes[-1]}: {last["memory_mb"]:.0f} MB. {_sources(data)}.
 
 {table(["", *(f"n={n}" for n in sizes)], rows)}
 
@@ -284,7 +288,8 @@ def effort() -> str:
 
 Wall-clock seconds until the optimizer's answer has a regret, at full fidelity, when an evaluation takes 1 ms to 10 s
 (`python benchmarks/effort.py`): medians of {runs} runs. Evaluations up to 0.1 s really sleep; longer ones pass on a simulated
-clock, on which thinking takes its real time. Random search is taken to think for no time at all. Measured before doubt and seeking.
+clock, on which thinking takes its real time. Random search is taken to think for no time at all.
+{_sources(data)}.
 
 {table(["task", "evaluation", "regret", *optimizers], rows)}
 
