@@ -7,6 +7,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # experiments is a package beside this folder
 
-from experiments.runs import farthing_version  # noqa: E402
+from experiments.runs import farthing_version
 
 __all__ = ["farthing_version"]
