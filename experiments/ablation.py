@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.contenders import Contender
-from experiments.curves import CLEAR, FLOOR, Summary, at, clearly_lower, median
+from experiments.curves import FLOOR, NONE, Summary, at, median
 from experiments.experiment import Size
 from experiments.figures import footer, panels, run_counts
 from experiments.markdown import table
@@ -22,9 +22,13 @@ from experiments.regret_experiment import RegretExperiment
 from experiments.runs import Record
 from experiments.synthetic import OFFSET, draw, offset
 from experiments.verdicts import Verdict, no_data
+from farthing.numerics.kernels import Array
 
 OURS, SUPPORT_ONLY = "ours", "WLH, no paths"
 PAPER_DESIGN = {"initial": 20, "initial_fidelities": (0.5, 0.75, 0.875)}
+CLEARLY = 2.6
+"""Standard errors from which on a difference is more than accident: a chance of one in a hundred."""
+
 HELPS, HURTS, UNDECIDED = "our choice is better", "our choice is worse", "no clear difference"
 
 
@@ -111,37 +115,47 @@ class Ablation(RegretExperiment):
         return found[0] / found[1] if np.isfinite(found).all() else None
 
     def verdicts(self, summary: Summary) -> list[Verdict]:
-        """By the regret with overhead, at half the budget and at its end."""
+        """By the regret with overhead, over all tasks and shares."""
         return [self._judge(summary, c) for c in self.contenders if c.reference]
 
     def _judge(self, summary: Summary, variant: Contender) -> Verdict:
-        better, worse, looked = [], [], 0
-        for task_name, task in summary["tasks"].items():
-            cells = task["contenders"]
-            if variant.label not in cells or variant.reference not in cells:
-                continue
-            for i, share in list(enumerate(summary["shares"]))[1:]:
-                theirs, ours = (at(cells[name]["regret"]["total"], i) for name in (variant.label, variant.reference))
-                where = f"{task_name} at {100 * share:g}%"
-                looked += 1
-                if clearly_lower(ours, theirs):
-                    better.append(where)
-                elif clearly_lower(theirs, ours):
-                    worse.append(where)
         claim = f"{variant.reference} beside {variant.label} ({variant.note})"
-        if not looked:
+        apart = self._apart(summary, variant)
+        if len(apart) < 2:
             return no_data(claim, variant.label)
-        parts = [f"clearly lower regret on {', '.join(better)}"] * bool(better) + [f"clearly higher on {', '.join(worse)}"] * bool(
-            worse
-        )
-        outcome = UNDECIDED if bool(better) == bool(worse) else HELPS if better else HURTS
-        return Verdict(claim, "; ".join(parts) or f"no clear difference in {looked} comparisons", outcome)
+        mean, error, text = _told(np.nanmean(apart, axis=1))
+        outcome = HELPS if mean > CLEARLY * error else HURTS if mean < -CLEARLY * error else UNDECIDED
+        return Verdict(claim, f"{variant.label} {text} in log10 regret, {len(apart)} pairs of runs", outcome, runs=len(apart))
+
+    def _apart(self, summary: Summary, variant: Contender) -> Array:
+        """(pairs, shares): log10 regret of the variant less that of its reference, on the same task with the same seed.
+
+        NaN before the first recommendation of either.
+        """
+        rows = []
+        for task in summary["tasks"].values():
+            cells = [task["contenders"].get(name) for name in (variant.label, variant.reference)]
+            runs = [dict(zip(cell["seeds"], cell["regret"]["total"], strict=True)) for cell in cells if cell is not None]
+            for seed in sorted(set.intersection(*map(set, runs))) if len(runs) == 2 else ():
+                theirs, ours = (np.array([at([run[seed]], i)[0] for i in range(len(summary["shares"]))]) for run in runs)
+                known = np.isfinite(theirs) & np.isfinite(ours)
+                rows.append(np.log10(theirs / np.where(known, ours, np.nan), out=np.full(len(ours), np.nan), where=known))
+        return np.array(rows).reshape(-1, len(summary["shares"]))
 
     def collect(self, records: Sequence[Record]) -> Summary:
         order = {c.label: i for i, c in enumerate(self.contenders)}
         return super().collect(sorted(records, key=lambda r: (self.tasks.index(r["job"]["task"]), order[r["job"]["contender"]])))
 
     def tables(self, summary: Summary) -> str:
+        marks = [f"{100 * share:g}% of the budget" for share in summary["shares"]]
+        pooled = []
+        for variant in self.contenders:
+            apart = self._apart(summary, variant) if variant.reference else np.empty((0, 1))
+            if len(apart) > 1:
+                means = np.nanmean(apart, axis=1)
+                told = [_told(column)[2] for column in (*apart.T, means)]
+                won = f"{np.mean(means < 0.0):.0%}"
+                pooled.append([variant.label, str(variant.reference), str(len(apart)), *told, won])
         rows = []
         for task_name, task in summary["tasks"].items():
             for name, cell in task["contenders"].items():
@@ -149,11 +163,28 @@ class Ablation(RegretExperiment):
                 texts = [f"{value:.1e}" if np.isfinite(value) else "none yet" for value in regrets]
                 rest = [f"{np.median(cell['evaluations']):.0f}", f"{np.median(cell['overhead']):.3g}"]
                 rows.append([task_name, name, str(len(cell["seeds"])), *texts, *rest])
-        marks = [f"{100 * share:g}% of the budget" for share in summary["shares"]]
-        return table(["task", "variant", "runs", *marks, "evaluations", "overhead, s a step"], rows)
+        return "\n\n".join(
+            [
+                "By how much the log10 of a variant's regret is above that of its reference on the same task with the same seed, "
+                "overhead included: mean and standard error over pairs of runs; below 0 the variant is the better one. Regrets "
+                f"below {NONE:g} are the same. Last, the share of pairs that the variant has won.",
+                table(["variant", "reference", "pairs", *marks, "mean", "won"], pooled),
+                "Median regret at shares of the budget, overhead included:",
+                table(["task", "variant", "runs", *marks, "evaluations", "overhead, s a step"], rows),
+            ]
+        )
 
     def remarks(self, summary: Summary) -> list[str]:
         return [
-            f"Median regret at shares of the budget, overhead included. Clear: a chance below {CLEAR:g} in a one-sided "
-            "Mann-Whitney test; of so many comparisons, some are clear by chance.",
+            f"A choice is better or worse where the mean is more than {CLEARLY:g} standard errors from zero, a chance of one in a "
+            "hundred for each of so many comparisons.",
         ]
+
+
+def _told(differences: Array) -> tuple[float, float, str]:
+    """Mean of those that are known, its standard error, and both in words."""
+    differences = differences[np.isfinite(differences)]
+    if len(differences) < 2:
+        return 0.0, np.inf, "none yet"
+    mean, error = float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
+    return mean, error, f"{mean:+.2f} ± {error:.2f}"

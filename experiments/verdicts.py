@@ -26,11 +26,12 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class Verdict:
-    """One claim, what was measured, and how they compare."""
+    """One claim, what was measured, and how they compare. runs: behind it, where that is not the fewest of the experiment."""
 
     claim: str
     measured: str
     outcome: str
+    runs: int | None = None
 
 
 def no_data(claim: str, missing: str) -> Verdict:
@@ -39,9 +40,11 @@ def no_data(claim: str, missing: str) -> Verdict:
 
 def with_enough_runs(verdicts: Sequence[Verdict], runs: int) -> list[Verdict]:
     """The verdicts, if so many runs allow for any."""
-    if runs >= FEWEST:
-        return list(verdicts)
-    return [verdict if verdict.outcome == NO_DATA else replace(verdict, outcome=TOO_FEW) for verdict in verdicts]
+
+    def enough(verdict: Verdict) -> bool:
+        return verdict.outcome == NO_DATA or (runs if verdict.runs is None else verdict.runs) >= FEWEST
+
+    return [verdict if enough(verdict) else replace(verdict, outcome=TOO_FEW) for verdict in verdicts]
 
 
 def grade(holds: bool, exceeds: bool) -> str:
