@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from method.problems import known_surrogate
@@ -46,6 +48,18 @@ def test_hope_is_the_largest_expected_improvement(with_fidelity, best):
     truth = largest_improvement(surrogate, best)
     assert truth > 1e-6
     assert found == pytest.approx(truth, rel=1e-2)
+
+
+def test_what_is_pending_is_known_with_noise_and_what_has_failed_exactly():
+    """One more observation with noise variance r leaves v r / (v + r) of a variance v; nothing is left where there is no noise."""
+    noise = np.array([0.05, 0.2])
+    surrogate = replace(surrogate_with_a_gap(False), noise=noise)
+    pending, failed, none = np.array([[0.72]]), np.array([[0.78]]), np.empty((0, 1))
+    before = surrogate.process.marginals(pending)[1][:, 0]
+    after = surrogate.pretending(pending, none).process.marginals(pending)[1][:, 0]
+    assert (before > 0.01).all()
+    np.testing.assert_allclose(after, before * noise / (before + noise), rtol=1e-6)
+    assert surrogate.pretending(none, failed).process.marginals(failed)[1].max() < 1e-8
 
 
 def test_what_is_pending_is_not_hoped_for():
