@@ -29,11 +29,12 @@ PAPER_DESIGN = {"initial": 20, "initial_fidelities": (0.5, 0.75, 0.875)}
 CLEARLY = 2.6
 """Standard errors from which on a difference is more than accident: a chance of one in a hundred."""
 
-HELPS, HURTS, UNDECIDED = "our choice is better", "our choice is worse", "no clear difference"
+HELPS, HURTS, TIE = "our choice is better", "our choice is worse", "no clear difference"
 
 
-def _variant(label: str, note: str, reference: str = OURS, variant: str | None = None, **options: object) -> Contender:
-    slow = "slice" in str(options.get("support"))
+def _variant(
+    label: str, note: str, reference: str = OURS, variant: str | None = None, slow: bool = False, **options: object
+) -> Contender:
     return Contender(label, "EnvPES", options, variant=variant, reference=reference, note=note, slow=slow)
 
 
@@ -56,8 +57,8 @@ CONTENDERS = (
     _variant("clipped support", "support points outside the box are moved onto its faces", variant="clipped_support"),
     _variant("equal weights", "every local minimum has the same weight in WLH", variant="equal_weights"),
     _variant(SUPPORT_ONLY, "no minimizer draw follows a sample path", paths=0.0),
-    _variant("EI slice, no paths", "support by slice sampling over EI", SUPPORT_ONLY, support="ei_slice", paths=0.0),
-    _variant("LCB slice, no paths", "support by slice sampling over LCB", SUPPORT_ONLY, support="lcb_slice", paths=0.0),
+    _variant("EI slice, no paths", "support by slice sampling over EI", SUPPORT_ONLY, support="ei_slice", paths=0.0, slow=True),
+    _variant("LCB slice, no paths", "support by slice sampling over LCB", SUPPORT_ONLY, support="lcb_slice", paths=0.0, slow=True),
     _variant("uniform, no paths", "uniform support", SUPPORT_ONLY, support="uniform", paths=0.0),
     _variant("last overhead", "the overhead to come is the last one, FABOLAS's rule", variant="last_overhead"),
     _settings("paper's design", "twenty evaluations at s = 0.5, 0.75, 0.875, the last one replaced by a full one", **PAPER_DESIGN),
@@ -124,7 +125,7 @@ class Ablation(RegretExperiment):
         if len(apart) < 2:
             return no_data(claim, variant.label)
         mean, error, text = _told(np.nanmean(apart, axis=1))
-        outcome = HELPS if mean > CLEARLY * error else HURTS if mean < -CLEARLY * error else UNDECIDED
+        outcome = HELPS if mean > CLEARLY * error else HURTS if mean < -CLEARLY * error else TIE
         return Verdict(claim, f"{variant.label} {text} in log10 regret, {len(apart)} pairs of runs", outcome, runs=len(apart))
 
     def _apart(self, summary: Summary, variant: Contender) -> Array:
@@ -138,8 +139,9 @@ class Ablation(RegretExperiment):
             runs = [dict(zip(cell["seeds"], cell["regret"]["total"], strict=True)) for cell in cells if cell is not None]
             for seed in sorted(set.intersection(*map(set, runs))) if len(runs) == 2 else ():
                 theirs, ours = (np.array([at([run[seed]], i)[0] for i in range(len(summary["shares"]))]) for run in runs)
-                known = np.isfinite(theirs) & np.isfinite(ours)
-                rows.append(np.log10(theirs / np.where(known, ours, np.nan), out=np.full(len(ours), np.nan), where=known))
+                row, known = np.full(len(ours), np.nan), np.isfinite(theirs) & np.isfinite(ours)
+                row[known] = np.log10(theirs[known] / ours[known])
+                rows.append(row)
         return np.array(rows).reshape(-1, len(summary["shares"]))
 
     def collect(self, records: Sequence[Record]) -> Summary:

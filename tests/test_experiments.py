@@ -764,7 +764,7 @@ def test_the_ablation_says_which_choice_is_better():
 
     assert of(1e-2) == ablation.HELPS
     assert of(1e-7) == ablation.HURTS
-    assert of(1e-4) == ablation.UNDECIDED
+    assert of(1e-4) == ablation.TIE
 
 
 def test_page_and_figures_come_from_results_alone(tmp_path):
