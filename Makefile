@@ -15,12 +15,12 @@ check: .venv/dev
 	$(BIN)/mypy
 
 benchmarks: .venv/benchmarks .venv/plots
-	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/growth.py
-	$(BIN)/python benchmarks/effort.py
-	$(BIN)/python benchmarks/acquisition.py
-	$(BIN)/python benchmarks/store.py
-	$(BIN)/python benchmarks/report.py
+	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.growth
+	$(BIN)/python -m benchmarks.effort
+	$(BIN)/python -m benchmarks.acquisition
+	$(BIN)/python -m benchmarks.store
+	$(BIN)/python -m benchmarks.report
 
 # Environments of the optimizers that farthing is compared with, in .peers.
 peers: .venv/benchmarks
@@ -33,7 +33,7 @@ peers-benchmark: .venv/benchmarks .venv/plots
 	$(BIN)/python -m benchmarks.peers $(if $(DATA),--data "$(DATA)") $(OPTIONS)
 	$(BIN)/python -m benchmarks.peers.overhead
 	$(BIN)/python -m benchmarks.peers.summary
-	$(BIN)/python benchmarks/report.py
+	$(BIN)/python -m benchmarks.report
 
 # The paper's experiments: the runs that are missing, results, figures, docs/results.md. OPTIONS: of python -m experiments.
 experiments: .venv/experiments

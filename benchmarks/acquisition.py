@@ -1,6 +1,6 @@
 """Does the acquisition search find the maximum? 200 random problems against 100,000 points refined locally.
 
-    python benchmarks/acquisition.py [--problems 200] [--points 100000] [--jobs 2]
+    python -m benchmarks.acquisition [--problems 200] [--points 100000] [--jobs 2]
 
 Each problem: d from 2 to 6 and a fidelity, a function drawn at random, 10 to 60 evaluations, a surrogate and the information rate
 with default settings. The reference is the best of 100,000 points, half uniform and half crowded around the candidates, the best
@@ -20,9 +20,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from sources import farthing_version
 
 import farthing as ft
+from experiments.runs import farthing_version
 from farthing.method.acquisition_search import maximize
 from farthing.method.propose import Situation, believe, deliberate
 from farthing.method.streams import stream

@@ -229,7 +229,7 @@ def main() -> None:
             error = "" if found["error"] is None else f" ± {found['error']:.2f}"
             figures = f"{found['difference']:+.2f}{error}, median {found['median']:+.2f}, won {found['won']:.2f} of {found['runs']}"
             print(f"{row['variant']:<32}against {row['against']:<10}{group:<9}{figures}")
-    print(f"written to {arguments.results}. Next: python benchmarks/report.py")
+    print(f"written to {arguments.results}. Next: python -m benchmarks.report")
 
 
 if __name__ == "__main__":

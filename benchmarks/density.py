@@ -178,7 +178,7 @@ def main() -> None:
     for row in summary["rows"]:
         figures = "   ".join(f"{kind} " + " ".join(f"{row[kind][m]:8.2f}" for m in MEASURES) for kind in ("random", "best"))
         print(f"{row['variant']:<42}{row['group']:<9}n={row['n']:<4}{row['runs']:>3} runs   {figures}")
-    print(f"written to {arguments.results}. Next: python benchmarks/report.py")
+    print(f"written to {arguments.results}. Next: python -m benchmarks.report")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Effort follows price: wall-clock until a stated regret, for evaluations of 1 ms to 10 s, against random search and Optuna.
 
-    python benchmarks/effort.py [--quick] [--seeds 7] [--tasks branin hartmann6] [--seconds 0.001 0.01 0.1 1 10]
+    python -m benchmarks.effort [--quick] [--seeds 7] [--tasks branin hartmann6] [--seconds 0.001 0.01 0.1 1 10]
 
 Branin and Hartmann 6d at full fidelity. An evaluation really sleeps up to 0.1 s; longer ones are added to a simulated clock, on
 which thinking takes its real time. What counts is the regret of the answer that the optimizer would give at that moment: for
@@ -21,12 +21,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
-from sources import farthing_version
-from tasks import TASKS, Task
 
 import farthing as ft
+from benchmarks.peers.problem import Task
+from benchmarks.peers.simulated import build
+from experiments.runs import farthing_version
 
 RESULTS = Path(__file__).parent / "results"
 MARKS = {"branin": (0.1, 0.01, 0.001), "hartmann6": (0.5, 0.2, 0.05)}
@@ -101,7 +103,8 @@ class Course:
 
 
 def farthing_run(course: Course, seed: int) -> None:
-    study = ft.Study(course.task.space, seed=seed, clock=course.clock, settings=ft.Settings(confirm=False))
+    space = {axis.name: ft.Real(axis.low, axis.high) for axis in course.task.axes}
+    study = ft.Study(space, seed=seed, clock=course.clock, settings=ft.Settings(confirm=False))
 
     def done(_: ft.Study, trial: ft.Trial) -> bool:
         course.proposals.append(trial.overhead)
@@ -126,7 +129,7 @@ def optuna_run(sampler: str) -> Callable[[Course, int], None]:
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
 
     def run(course: Course, seed: int) -> None:
-        distributions = {name: optuna.distributions.FloatDistribution(-1.0, 1.0) for name in course.task.space}
+        distributions = {axis.name: optuna.distributions.FloatDistribution(axis.low, axis.high) for axis in course.task.axes}
         study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(seed=seed))
         end = False
         while not end:
@@ -146,9 +149,9 @@ def optuna_run(sampler: str) -> Callable[[Course, int], None]:
 def random_run(course: Course, seed: int) -> None:
     """Without a clock: evaluations take their time, and nothing else does."""
     rng = np.random.default_rng(seed)
-    names, best = list(course.task.space), math.inf
+    best = math.inf
     for number in range(1, int(LIMITS[course.seconds] / course.seconds) + 1):
-        best = min(best, course.task.regret(dict(zip(names, rng.uniform(-1.0, 1.0, len(names)), strict=True))))
+        best = min(best, course.task.regret(course.task.params(rng.random(course.task.dimensions))))
         course.evaluated.append((number * course.seconds, best))
         if best <= MARKS[course.task.name][-1]:
             break
@@ -156,14 +159,10 @@ def random_run(course: Course, seed: int) -> None:
 
 
 def warm_up(run: Callable[[Course, int], None]) -> None:
-    """Import what is imported at first use: evaluations of a tenth of a second, so that every level is reached."""
-    course = Course(TASKS["branin"], 1.0)
-    LIMITS[1.0], limit = 15.0, LIMITS[1.0]
-    run(course, 0)
-    LIMITS[1.0] = limit
-    LIMITS[0.01], limit = 0.5, LIMITS[0.01]
-    run(Course(TASKS["branin"], 0.01), 0)
-    LIMITS[0.01] = limit
+    """Import what is imported at first use: evaluations short and long, so that every level is reached."""
+    for seconds, limit in ((1.0, 15.0), (0.01, 0.5)):
+        with patch.dict(LIMITS, {seconds: limit}):
+            run(Course(build("branin", 0), seconds), 0)
 
 
 def quartiles(times: list[float | None]) -> dict:
@@ -235,7 +234,7 @@ def main() -> None:
             for name, run in runners.items():
                 runs = []
                 for seed in range(arguments.seeds):
-                    course = Course(TASKS[task], seconds)
+                    course = Course(build(task, 0), seconds)
                     run(course, seed)
                     runs.append(course.summary())
                 rows.append(row(task, seconds, name, runs))

@@ -1,6 +1,6 @@
 """What a step takes as a study grows to thousands of observations, at six axes: where the time goes, and memory.
 
-    python benchmarks/growth.py [--quick] [--sizes 100 200 500 1000 2000] [--steps 12]
+    python -m benchmarks.growth [--quick] [--sizes 100 200 500 1000 2000] [--steps 12]
 
 A study is given n results, half of them crowded around the minimum. At the normal and at the light level the first step on them is
 reported apart, then the mean over the steps after it, in all and stage by stage. Amortized: the mean with the first step's move of
@@ -20,10 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from overhead import STAGES, instrument, seconds, smooth
-from sources import farthing_version
 
 import farthing as ft
+from benchmarks.overhead import STAGES, instrument, seconds, smooth
+from experiments.runs import farthing_version
 from farthing.method.effort import LIGHT, NORMAL
 from farthing.trials import COMPLETE, Proposal, Trial
 

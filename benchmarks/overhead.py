@@ -1,6 +1,6 @@
 """Overhead: how long `ask` and `recommend` take after n evaluations, stage by stage, beside Optuna's GPSampler.
 
-    python benchmarks/overhead.py [--quick] [--no-optuna] [--memory]
+    python -m benchmarks.overhead [--quick] [--no-optuna] [--memory]
 
 One BLAS thread. A study with a fidelity and default settings gets n evaluations of a smooth function; after one first step, steps
 of ask, tell and recommend are timed: the median over five studies of the mean over four steps. For n = 500, d = 6 also the mean
@@ -27,9 +27,9 @@ from pathlib import Path
 
 import numpy as np
 import scipy
-from sources import farthing_version
 
 import farthing as ft
+from experiments.runs import farthing_version
 from farthing.method import propose as propose_module
 
 RESULTS = Path(__file__).parent / "results"
@@ -153,8 +153,8 @@ def import_seconds() -> float:
 
 def peak_memory() -> float:
     """MB at the most, of a process that asks and recommends at n = 1000, d = 6."""
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import overhead; overhead.peak()"
-    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    command = [sys.executable, "-c", "from benchmarks import overhead; overhead.peak()"]
+    return float(subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True).stdout)
 
 
 def peak() -> None:

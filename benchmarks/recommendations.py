@@ -168,7 +168,7 @@ def main() -> None:
                 found.setdefault((group_of(name), name, mark), []).append(regrets(task, seed, made))
         print(f"{name} {seed}", flush=True)
     arguments.results.write_text(json.dumps(summarize(found), indent=1) + "\n")
-    print(f"written to {arguments.results}. Next: python benchmarks/report.py")
+    print(f"written to {arguments.results}. Next: python -m benchmarks.report")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,19 @@
 """Write docs/benchmarks.md and docs/peers.svg from the committed results.
 
-python benchmarks/report.py
+python -m benchmarks.report
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 from pathlib import Path
+
+from benchmarks.peers import document, plot
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 DOCS = HERE.parent / "docs"
-sys.path.insert(0, str(HERE.parent))  # the comparison with peers is a package of this folder
-
-from benchmarks.peers import document, plot  # noqa: E402
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -250,8 +248,8 @@ def growth() -> str:
     last = found[sizes[-1], "normal"]
     return f"""## Growth
 
-Milliseconds a step after n evaluations at {data["axes"]} axes, full fidelity, on one core, by level of effort (`python
-benchmarks/growth.py`). Peak memory at n = {sizes[-1]}: {last["memory_mb"]:.0f} MB. {_sources(data)}.
+Milliseconds a step after n evaluations at {data["axes"]} axes, full fidelity, on one core, by level of effort (`python -m
+benchmarks.growth`). Peak memory at n = {sizes[-1]}: {last["memory_mb"]:.0f} MB. {_sources(data)}.
 
 {table(["", *(f"n={n}" for n in sizes)], rows)}
 
@@ -287,7 +285,7 @@ def effort() -> str:
     return f"""## Effort follows price
 
 Wall-clock seconds until the optimizer's answer has a regret, at full fidelity, when an evaluation takes 1 ms to 10 s
-(`python benchmarks/effort.py`): medians of {runs} runs. Evaluations up to 0.1 s really sleep; longer ones pass on a simulated
+(`python -m benchmarks.effort`): medians of {runs} runs. Evaluations up to 0.1 s really sleep; longer ones pass on a simulated
 clock, on which thinking takes its real time. Random search is taken to think for no time at all.
 {_sources(data)}.
 
@@ -307,7 +305,7 @@ much again.
 def main() -> None:
     parts = [
         "# Benchmarks\n",
-        "Written by `python benchmarks/report.py` from `benchmarks/results/`; measured again by `make benchmarks` and, against\n"
+        "Written by `python -m benchmarks.report` from `benchmarks/results/`; measured again by `make benchmarks` and, against\n"
         "peers, by `make peers` and `make peers-benchmark`. How farthing's own methods and samplers compare is in\n"
         "[results](results.md).\n",
         overhead(),

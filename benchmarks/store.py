@@ -1,6 +1,6 @@
 """Stores: what one step of a study costs in a database that holds many trials.
 
-    python benchmarks/store.py [--trials 10000] [--repeats 200]
+    python -m benchmarks.store [--trials 10000] [--repeats 200]
 
 A study gets 10,000 complete trials, each with eight hyperparameter draws of nine numbers in its proposal, in a new SQLite file and,
 where a server is found (see tests/postgres.py), in a new PostgreSQL database. Timed are the first load of all trials, then the

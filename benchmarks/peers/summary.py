@@ -174,7 +174,7 @@ def main() -> None:
         for peer, cell in task["peers"].items():
             for reason in cell.get("failures", ()):
                 print(f"{name} {peer}: {cell['failed']} of {cell['seeds']} failed: {reason}")
-    print(f"{len(runs)} runs; written to {arguments.out}. Next: python benchmarks/report.py")
+    print(f"{len(runs)} runs; written to {arguments.out}. Next: python -m benchmarks.report")
 
 
 if __name__ == "__main__":
