@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md and docs/peers.svg from the committed results.
+"""Write docs/benchmarks.md, docs/peers.svg and docs/defaults.md from the committed results.
 
 python -m benchmarks.report
 """
@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 import textwrap
 from pathlib import Path
+from typing import Any
 
+from benchmarks import report_defaults
 from benchmarks.peers import document, plot
+from benchmarks.peers.document import table
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 DOCS = HERE.parent / "docs"
 
 
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+def _results(name: str) -> Any:
+    return json.loads((RESULTS / f"{name}.json").read_text())
 
 
 def _sources(data: dict) -> str:
@@ -27,7 +29,7 @@ def _sources(data: dict) -> str:
 
 
 def overhead() -> str:
-    data = json.loads((RESULTS / "overhead.json").read_text())
+    data = _results("overhead")
     sizes = sorted({row["n"] for row in data["rows"]})
     rows = []
     for d in sorted({row["d"] for row in data["rows"]}):
@@ -57,7 +59,7 @@ Where the time goes at d = 6, milliseconds a step:
 
 
 def acquisition() -> str:
-    data = json.loads((RESULTS / "acquisition.json").read_text())
+    data = _results("acquisition")
     return f"""## Acquisition search
 
 On {data["problems"]} random problems (d = 2 to 6, plus fidelity) the search came within 2% of the best of {data["points"]:,}
@@ -67,7 +69,7 @@ reference. {_sources(data)}.
 
 
 def store() -> str:
-    data = json.loads((RESULTS / "store.json").read_text())
+    data = _results("store")
     rows = [
         [
             row["store"],
@@ -87,148 +89,30 @@ to record its result (`tell`), medians of 200, durable each time; and seconds to
 """
 
 
-def peers() -> str:
-    """What the runs beside other optimizers say, and the plot; nothing where there are none."""
-    if not (RESULTS / "peers.json").exists():
-        return ""
-    summary = json.loads((RESULTS / "peers.json").read_text())
-    plot.draw(summary, DOCS / document.PLOT)
-    overhead_file = RESULTS / "peers_overhead.json"
-    return document.section(summary, json.loads(overhead_file.read_text()) if overhead_file.exists() else [])
-
-
-BEFORE_THE_SLOPE = (
-    " Measured before the mean had a slope in s, and with a prior of lengthscales of median 1.0 and width 1.5: that is the\n"
-    '"default" here.'
-)
-"""What is to be said of a table of densities that is older than the slope."""
-
-
-def defaults() -> str:
-    """Why the defaults are what they are: held-out density and regret of variants; nothing where there are no results."""
-    names = ("density", "recommendations", "defaults_seek", "defaults_fidelity", "defaults", "defaults_trend", "defaults_before")
-    files = [RESULTS / f"{name}.json" for name in names]
-    if not all(file.exists() for file in files):
-        return ""
-    density, rules, seek, fidelity, compared, trend, before = (json.loads(file.read_text()) for file in files)
-    count = sum(density["runs"].values())
-    return f"""## Why these defaults
-
-How well the surrogate foretells (`python -m benchmarks.density --runs FOLDER`; the runs behind this whole section are not in the
-repository), fitted to the first n evaluations of {count}
-recorded runs: mean log predictive density of values at full fidelity, at 150 random places and at the best 60 of 3,000, in nats; by
-how much variants are above the default, in bold where that is more than two standard errors over runs from zero, as some of so many
-cells are by chance; and the share of values inside the central 90% at n = 20, which is less than 90% at places chosen for their
-values.{"" if "no slope in s" in {row["variant"] for row in density["rows"]} else BEFORE_THE_SLOPE}
-
-{_density_table(density["rows"])}
-
-What to recommend (`python -m benchmarks.recommendations --runs FOLDER`), on recorded runs, three of each task, made before every
-second proposal sought: mean log10 of the true regret at shares of the budget, and by how much other rules are above it, in bold
-where that is more than two standard errors over runs from zero. Below 0 is better.
-
-{_rules_table(rules["rows"])}
-
-On the tasks that train real models, whose values are rough and have cliffs, a place that was tried seems the better recommendation
-at a quarter and half of the budget, though not by more than chance in nine runs; on LCBench, where few are at full fidelity, and on
-smooth functions, where the minimum between places is known to many digits, it is the worse one. No rule is clearly better anywhere,
-and the paper's stays. A run ends with an evaluation of its recommendation, and then recommends the best place that was evaluated.
-
-Regret (`python -m benchmarks.defaults --out FOLDER`): its natural logarithm, averaged over the budget from 15% on, less that of the
-variant it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median; runs won.
-
-{_regret_table(seek["rows"])}
-
-{textwrap.fill(seek["note"], 130, break_on_hyphens=False)}
-
-Before that:
-
-{_regret_table(fidelity["rows"])}
-
-{textwrap.fill(fidelity["note"], 130, break_on_hyphens=False)}
-
-Before that:
-
-{_regret_table(compared["rows"])}
-
-{textwrap.fill(compared["note"], 130, break_on_hyphens=False)}
-
-Doubt costs digits where the lowest minimum was found at once, and finds it where it was not. Full fidelity where it has nearly the
-price matters where cheap evaluations differ from full ones in the last digits, and little elsewhere.
-
-Before these:
-
-{_regret_table(trend["rows"])}
-
-{textwrap.fill(trend["note"], 130, break_on_hyphens=False)}
-The slope in s and the logarithmic scale of epochs matter on LCBench, together by some 0.6, a regret that is half as high: without
-them the surrogate took what all cheap evaluations have in common, a loss that falls with every epoch, for a sign that they tell
-nothing of the objective, and bought full evaluations. On the other tasks the slope makes no difference that these runs could tell.
-
-Before that, other changes were tried, with a prior of lengthscales of median 1.0 and width 1.5 and a constant mean:
-
-{_regret_table(before["rows"])}
-
-{textwrap.fill(before["note"], 130, break_on_hyphens=False)}
-Whether none, half or all of the minimizer draws should follow sample paths these runs do not tell; half is a middle way, not a
-finding. Not taken: wider priors still; a price that leaves out what the cost owes to x, at once or by and by, worse in three of
-four runs; a tolerance, four minimizers and other initial designs, which showed no gain.
-"""
-
-
-def _density_table(rows: list[dict]) -> str:
-    sizes = sorted({row["n"] for row in rows})
-    found = {(row["group"], row["variant"], row["n"]): row for row in rows}
-    lines = []
-    for group in sorted({row["group"] for row in rows}):
-        for variant in dict.fromkeys(row["variant"] for row in rows):
-            these = {n: found[group, variant, n] for n in sizes if (group, variant, n) in found}
-            cells = [_gain(these[n][kind]) if n in these else "" for kind in ("random", "best") for n in sizes]
-            inside = [f"{100 * these[20][kind]['inside_90']:.0f}%" if 20 in these else "" for kind in ("random", "best")]
-            lines.append([group, variant, *cells, *inside])
-    header = [f"{kind}, n={n}" for kind in ("random", "best") for n in sizes]
-    return table(["tasks", "variant", *header, "random, inside 90%", "best, inside 90%"], lines)
-
-
-def _rules_table(rows: list[dict]) -> str:
-    """One line a rule, one column for each group of tasks and share of the budget."""
-
-    def cell(apart: list[float]) -> str:
-        mean, error = apart
-        return f"**{mean:+.2f}**" if abs(mean) > 2.0 * error else f"{mean:+.2f}"
-
-    names = list(rows[0]["above"])
-    lines = [["posterior minimum (farthing)", *(f"{row['default']:.2f}" for row in rows)]]
-    lines += [[name, *(cell(row["above"][name]) for row in rows)] for name in names]
-    return table(["rule", *(f"{row['group']}, {100 * row['mark']:g}%" for row in rows)], lines)
-
-
-def _gain(measures: dict) -> str:
-    """The default's density itself, or how far a variant's is above it."""
-    if "gain" not in measures:
-        return f"{measures['log_density']:.2f}"
-    clear = measures["error"] is not None and abs(measures["gain"]) > 2.0 * measures["error"]
-    return f"**{measures['gain']:+.2f}**" if clear else f"{measures['gain']:+.2f}"
-
-
-def _regret_table(rows: list[dict]) -> str:
-    def cell(found: dict | None) -> str:
-        if found is None:
-            return ""
-        error = "" if found["error"] is None else f" ± {found['error']:.2f}"
-        return f"{found['difference']:+.2f}{error}; {found['median']:+.2f}; {100 * found['won']:.0f}% of {found['runs']}"
-
+def highlights() -> str:
+    """What one would look for first."""
+    peers, seconds, effort, growth = (_results(name) for name in ("peers", "peers_overhead", "effort", "growth"))
+    behind = f"it is behind in {len(effort['behind'])} cases" if effort["behind"] else "it is behind nowhere"
+    last = max((row for row in growth["rows"] if row["level"] == "normal"), key=lambda row: row["n"])
     lines = [
-        [row["variant"], row["what"], row["against"], *(cell(row["groups"].get(g)) for g in ("LCBench", "others"))] for row in rows
+        *document.highlights(peers, seconds),
+        f"Wall-clock to a stated regret against random search and Optuna, evaluations of 1 ms to 10 s: {behind} "
+        "([effort](#effort-follows-price)).",
+        f"At n = {last['n']:,}, d = {growth['axes']}, a step takes {last['amortized_seconds']:.2f} s amortized, and "
+        f"{last['memory_mb']:.0f} MB ([growth](#growth)).",
     ]
-    return table(["variant", "what differs", "against", "LCBench", "others"], lines)
+    return "\n".join(textwrap.fill(f"- {line}", 130, subsequent_indent="  ", break_on_hyphens=False) for line in lines) + "\n"
+
+
+def peers() -> str:
+    """What the runs beside other optimizers say, and the plot."""
+    summary = _results("peers")
+    plot.draw(summary, DOCS / document.PLOT)
+    return document.section(summary, _results("peers_overhead"))
 
 
 def growth() -> str:
-    file = RESULTS / "growth.json"
-    if not file.exists():
-        return ""
-    data = json.loads(file.read_text())
+    data = _results("growth")
     sizes = sorted({row["n"] for row in data["rows"]})
     found = {(row["n"], row["level"]): row for row in data["rows"]}
 
@@ -260,11 +144,8 @@ Where the time goes at the normal level:
 
 
 def effort() -> str:
-    """Seconds until a stated regret, by what an evaluation takes; nothing where there are no results."""
-    file = RESULTS / "effort.json"
-    if not file.exists():
-        return ""
-    data = json.loads(file.read_text())
+    """Seconds until a stated regret, by what an evaluation takes."""
+    data = _results("effort")
     found = {(row["task"], row["evaluation_seconds"], row["optimizer"]): row for row in data["rows"]}
     optimizers = list(dict.fromkeys(name for _, _, name in found))
 
@@ -307,16 +188,17 @@ def main() -> None:
         "# Benchmarks\n",
         "Written by `python -m benchmarks.report` from `benchmarks/results/`; measured again by `make benchmarks` and, against\n"
         "peers, by `make peers` and `make peers-benchmark`. How farthing's own methods and samplers compare is in\n"
-        "[results](results.md).\n",
-        overhead(),
-        growth(),
-        effort(),
-        acquisition(),
-        defaults(),
-        store(),
+        "[results](results.md), and why its defaults are what they are in [defaults](defaults.md).\n",
+        highlights(),
         peers(),
+        overhead(),
+        effort(),
+        growth(),
+        acquisition(),
+        store(),
     ]
-    (DOCS / "benchmarks.md").write_text("\n".join(part for part in parts if part))
+    (DOCS / "benchmarks.md").write_text("\n".join(parts))
+    (DOCS / "defaults.md").write_text(report_defaults.text(RESULTS))
 
 
 if __name__ == "__main__":

@@ -556,6 +556,18 @@ def test_the_results_become_a_section_of_the_documentation(found):
     assert "### Seconds per proposal" not in document.section(found, [])
 
 
+def test_what_is_told_in_short_tells_losses_too(found):
+    seconds = [{"peer": p, "d": 6, "n": 100, "mean": s, "steps": 5} for p, s in (("farthing", 0.1), ("boca", 2.0))]
+    standing, rank, thinking = document.highlights(found, seconds)
+    assert (
+        "Of 2 tasks, farthing has the lowest median regret of all 3 optimizers on 1 at 25%, on 1 at 50%, on 1 at 100%" in standing
+    )
+    assert "(#where-farthing-is-not-first): 3 cases" in standing
+    assert "(random " in rank
+    assert "farthing 0.1, boca 2 (20×)" in thinking
+    assert document.highlights(found, []) == [standing, rank]
+
+
 def test_the_plot_has_a_panel_a_task_and_is_the_same_again(found, tmp_path):
     for name in ("one.svg", "two.svg"):
         plot.draw(found, tmp_path / name)

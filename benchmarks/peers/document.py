@@ -1,4 +1,4 @@
-"""The section of docs/benchmarks.md that compares farthing with its peers, written from the results alone."""
+"""What docs/benchmarks.md says of farthing and its peers, in short and at length, written from the results alone."""
 
 from __future__ import annotations
 
@@ -15,15 +15,59 @@ from benchmarks.peers.summary import OURS
 CLOCKS = {"total": "evaluation cost and overhead", "evaluations": "evaluation cost alone"}
 PLOT = "peers.svg"
 
+SHARES = (0.25, 0.5, 1.0)
+"""Of the budget, at which it is told in short who stands where."""
+
+LARGEST = {"d": 6, "n": 100}
+"""Dimensions and observations at which it is told in short how long each thinks."""
+
+
+def highlights(summary: Summary, overhead: list[dict[str, Any]]) -> list[str]:
+    """The figures one would look for first, losses as well as wins."""
+    lines = [_standing(summary)]
+    lcbench = standings.groups(summary).get("LCBench")
+    if lcbench:
+        lines.append(_rank_line(summary, lcbench))
+    seconds = {row["peer"]: row["mean"] for row in overhead if row["d"] == LARGEST["d"] and row["n"] == LARGEST["n"]}
+    if OURS in seconds:
+        others = ", ".join(f"{peer} {_seconds(mean, seconds[OURS])}" for peer, mean in seconds.items() if peer != OURS)
+        lines.append(
+            f"Seconds per proposal at d = {LARGEST['d']}, n = {LARGEST['n']}, in brackets times farthing's: farthing "
+            f"{seconds[OURS]:.2g}, {others}."
+        )
+    return lines
+
+
+def _standing(summary: Summary) -> str:
+    columns = _first_columns(summary)
+    lowest = ", ".join(f"on {column[OURS]} at {share:.0%}" for column, share in zip(columns, SHARES, strict=False))
+    lost = sum(loss.share in SHARES for loss in standings.losses(summary, "total"))
+    return (
+        f"Of {len(summary['tasks'])} tasks, farthing has the lowest median regret of all {len(columns[0])} optimizers {lowest} "
+        f"of the budget; at 100% it is lowest or within a factor of two on {columns[-1][OURS]}. "
+        f"[Where it is not first](#where-farthing-is-not-first): {lost} cases at these shares."
+    )
+
+
+def _rank_line(summary: Summary, names: list[str]) -> str:
+    told = []
+    for share in SHARES:
+        ranks = standings.mean_ranks(summary, names, "total", list(summary["marks"]).index(share))
+        next_best = min((peer for peer in ranks if peer != OURS), key=ranks.__getitem__)
+        told.append(f"{ranks[OURS]:.1f} at {share:.0%} of the budget ({next_best} {ranks[next_best]:.1f})")
+    return (
+        f"Its mean rank on the {len(names)} tasks of LCBench, real learning curves, and that of the next best: {', '.join(told)}."
+    )
+
 
 def section(summary: Summary, overhead: list[dict[str, Any]]) -> str:
     """Everything under "Against peers"."""
     parts = [
         *_introduction(summary),
-        *_overhead(summary, overhead),
-        *_ranks(summary),
         *_counts(summary),
         *_losses(summary),
+        *_ranks(summary),
+        *_overhead(summary, overhead),
         *_regrets(summary),
         *_runs(summary),
     ]
@@ -46,6 +90,7 @@ def _introduction(summary: Summary) -> list[str]:
         "choose no fidelity evaluate at full. Peers that think long have fewer seeds; a run that reaches its limit of wall time is "
         "stopped, and keeps its last recommendation. How each is set up is told at the top of its adapter in `benchmarks/peers`.",
         *([summary["note"]] if "note" in summary else []),
+        f"![Median regret against the share of the budget, one panel a task]({PLOT})",
         table(["peer", "what it is", "chooses fidelity", "seeds", "runs", "stopped", "failed", "limit, s"], _peer_rows(summary)),
         f"Stopped: by the limit of wall time before the budget was spent. {', '.join(used)}.",
         _floors(summary),
@@ -148,24 +193,26 @@ def _rank_table(summary: Summary, clock: str) -> str:
 
 
 def _counts(summary: Summary) -> list[str]:
-    marks = list(summary["marks"])
-    columns = [standings.firsts(summary, "total", marks.index(share)) for share in (0.25, 0.5, 1.0)]
-    columns.append(standings.firsts(summary, "total", marks.index(1.0), standings.NEAR))
+    columns = _first_columns(summary)
     rows = [
         [peer, *(str(column[peer]) for column in columns), _score(standings.against(summary, peer)) if peer != OURS else ""]
         for peer in standings.peers_of(summary)
     ]
-    ours = [column.get(OURS, 0) for column in columns]
-    count = len(summary["tasks"])
-    header = ["peer", "lowest at 25%", "lowest at 50%", "lowest at 100%", "lowest or within a factor 2 at 100%"]
+    header = ["peer", *(f"lowest at {share:.0%}" for share in SHARES), "lowest or within a factor 2 at 100%"]
     return [
         "### How often each is first",
-        f"Of {count} tasks, farthing has the lowest median regret on {ours[0]} at 25% of the budget and on {ours[1]} at 50%; "
-        f"at 100% it is lowest or within a factor of two on {ours[3]}. All on the total clock; those that share the lowest all "
+        f"On how many of {len(summary['tasks'])} tasks, by the median regret on the total clock; those that share the lowest all "
         "count. The last column: on how many tasks farthing's regret at 100% is lower, the same and higher, in brackets those of "
         "them on which the quartiles of three seeds or more of each lie apart.",
         table([*header, "farthing lower : same : higher"], rows),
     ]
+
+
+def _first_columns(summary: Summary) -> list[dict[str, int]]:
+    """Of each peer, on how many tasks it is lowest at the shares, and lowest or near it at the end."""
+    marks = list(summary["marks"])
+    lowest = [standings.firsts(summary, "total", marks.index(share)) for share in SHARES]
+    return [*lowest, standings.firsts(summary, "total", marks.index(1.0), standings.NEAR)]
 
 
 def _score(counts: dict[str, int]) -> str:
@@ -197,7 +244,6 @@ def _regrets(summary: Summary) -> list[str]:
     return [
         "### Median regret",
         f"On the total clock; the lowest in bold.{note}",
-        f"![Median regret against the share of the budget, one panel a task]({PLOT})",
         *tables["total"],
         *_folded(f"The same by {CLOCKS['evaluations']}", tables["evaluations"]),
     ]
