@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from farthing.numerics import sample_paths
 from farthing.numerics.gaussian_process import condition
 from farthing.numerics.kernels import FAMILIES, Kernel, Probes
 from farthing.numerics.sample_paths import SamplePaths
@@ -47,6 +48,29 @@ def test_without_noise_every_path_meets_every_observation():
     exactly = np.stack([paths.along(np.full(len(values), path), process.probes.points)[0] for path in range(10)])
     np.testing.assert_allclose(exactly, np.tile(values, (10, 1)), atol=1e-6)
     np.testing.assert_allclose(paths.everywhere(process.probes.points), exactly, atol=1e-5)
+
+
+@pytest.mark.parametrize("apart", [1e-2, 1e-3])
+def test_single_precision_does_not_show_between_crowded_observations(apart, monkeypatch):
+    """Where a minimum is known to digits, rounding that differs between observations could bend the path between them."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.random((20, 3)), 0.5 + apart * rng.standard_normal((15, 3))])
+    kernel = Kernel(FAMILIES["matern52"], np.ones(1), np.full((1, 3), 0.3), constant=1.0)
+    process = condition(kernel, Probes.values(points), 3.0 * ((points - 0.5) ** 2).sum(axis=1), np.zeros(35))
+    between = 0.5 + apart * rng.standard_normal((200, 3))
+
+    def drawn():
+        paths = SamplePaths.draw(process, 8, np.random.default_rng(1))
+        return np.stack([paths.along(np.full(200, path), between)[0] for path in range(8)])
+
+    def in_double(frequencies, cosines, sines, places):
+        phases = np.matmul(frequencies, places.T)
+        return np.matmul(cosines, np.cos(phases)) + np.matmul(sines, np.sin(phases))
+
+    single = drawn()
+    monkeypatch.setattr(sample_paths, "_waves", in_double)
+    off = single - drawn()
+    assert 0.0 < np.sqrt((off**2).mean()) < 0.1 * np.sqrt(process.marginals(between)[1].mean())
 
 
 @pytest.mark.parametrize("name", list(FAMILIES))

@@ -173,7 +173,8 @@ def condition_on_minimizers(
     units = entries.units(process.kernel)
     places = surrogate.at_full_fidelity(minimizers.reshape(draws * count, d)).reshape(draws, count, -1)
 
-    cross = entry_covariance(process.kernel, entries, units, places, process.probes.points)
+    observed = process.probes.points
+    cross = entry_covariance(process.kernel, entries, units, Apart.of(process.kernel, places, observed), observed)
     n, p = cross.shape[2:]
     rows = np.ascontiguousarray(cross.swapaxes(2, 3)).reshape(draws, count * p, n)
     white_rows = process.whiten(rows)
@@ -195,7 +196,7 @@ def _prior(kernel: Kernel, entries: Entries, units: Array, places: Array) -> Arr
     scale = units[:, :, None] * units[:, None, :]
     out[:, :, : m + 1, : m + 1] = (covariance(kernel, origin, origin) / scale[:, : m + 1, : m + 1])[:, None]
     if q:
-        with_rivals = entry_covariance(kernel, entries, units, places, entries.rivals)
+        with_rivals = entry_covariance(kernel, entries, units, Apart.of(kernel, places, entries.rivals), entries.rivals)
         out[:, :, m + 1 :, :] = with_rivals / units[:, None, m + 1 :, None]
         out[:, :, :, m + 1 :] = out[:, :, m + 1 :, :].swapaxes(2, 3)
     return out
@@ -243,42 +244,49 @@ def _reduction(
     return reduction.reshape(draws, count, p, p), int((~constrained.converged).sum()), constrained.dropped
 
 
-def entry_covariance(kernel: Kernel, entries: Entries, units: Array, x: Array, z: Array) -> Array:
+@dataclass(frozen=True)
+class Apart:
+    """How points z lie to minimizers at x. w: (z - x) / l^2, (K, r, C, D); profile: A phi, A phi', ..., each (K, r, C, 1)."""
+
+    w: Array
+    profile: list[Array]
+
+    @classmethod
+    def of(cls, kernel: Kernel, x: Array, z: Array, order: int = 2) -> Apart:
+        """x: (K, r, D), z: (C, D); order: that of the highest derivative of phi."""
+        difference = z[None, None] - x[:, :, None, :]
+        w = difference * (kernel.lengthscales**-2)[:, None, None, :]
+        u = np.einsum("krci,krci->krc", difference, w)
+        return cls(w, [(kernel.variance[:, None, None] * p)[..., None] for p in kernel.family.profile(u, order)])
+
+
+def entry_covariance(kernel: Kernel, entries: Entries, units: Array, apart: Apart, z: Array) -> Array:
     """Prior covariance of f(z) with the entries of minimizers at x, in their units.
 
-    x: (K, r, D), z: (C, D) -> (K, r, C, p). With w = (z - x)/l^2:
+    z: (C, D) -> (K, r, C, p). With w = (z - x)/l^2:
         gradients -2 phi' w_i;  diagonal 4 phi'' w_i^2 + 2 phi'/l_i^2;  mixed 4 phi'' w_i w_j;  values phi;   times A.
     """
     d = entries.dimensions
-    inverse = (kernel.lengthscales**-2)[:, None, None, :]
-    difference = z[None, None] - x[:, :, None, :]
-    w = difference * inverse
-    u = np.einsum("krci,krci->krc", difference, w)
-    phi, first, second = (kernel.variance[:, None, None] * p for p in kernel.family.profile(u, 2))
-    wx = w[..., :d]
-    parts = [
-        -2.0 * first[..., None] * wx,
-        4.0 * second[..., None] * wx**2 + 2.0 * first[..., None] * inverse[..., :d],
-    ]
+    inverse = (kernel.lengthscales**-2)[:, None, None, :d]
+    phi, first, second = apart.profile[:3]
+    wx = apart.w[..., :d]
+    parts = [-2.0 * first * wx, 4.0 * second * wx**2 + 2.0 * first * inverse]
     if entries.off_diagonal:
         rows, columns = entries.pairs
-        parts.append(4.0 * second[..., None] * wx[..., rows] * wx[..., columns])
-    parts.append(phi[..., None] + kernel.constant)
+        parts.append(4.0 * second * wx[..., rows] * wx[..., columns])
+    parts.append(phi + kernel.constant)
     if len(entries.rivals):
         rivals = kernel.values(z, entries.rivals)[:, None]
-        parts.append(np.broadcast_to(rivals, (*u.shape, len(entries.rivals))))
+        parts.append(np.broadcast_to(rivals, (*wx.shape[:-1], len(entries.rivals))))
     return np.concatenate(parts, axis=-1) / units[:, None, None, :]
 
 
-def entry_covariance_gradient(kernel: Kernel, entries: Entries, units: Array, x: Array, z: Array, weight: Array) -> Array:
-    """d/dz of sum_kre weight_e * entry_covariance_e, with weight (K, r, C, p) held fixed: (C, D)."""
+def entry_covariance_gradient(kernel: Kernel, entries: Entries, units: Array, apart: Apart, z: Array, weight: Array) -> Array:
+    """d/dz of sum_kre weight_e * entry_covariance_e, with weight (K, r, C, p) held fixed: (C, D). `apart` has to be of order 3."""
     d = entries.dimensions
-    inverse = (kernel.lengthscales**-2)[:, None, None, :]
-    difference = z[None, None] - x[:, :, None, :]
-    w = difference * inverse
-    u = np.einsum("krci,krci->krc", difference, w)
-    _, first, second, third = (kernel.variance[:, None, None, None] * p[..., None] for p in kernel.family.profile(u, 3))
-    wx, inverse_x = w[..., :d], inverse[..., :d]
+    inverse_x = (kernel.lengthscales**-2)[:, None, None, :d]
+    _, first, second, third = apart.profile
+    wx = apart.w[..., :d]
     b = weight / units[:, None, None, :]
     slope, curve, value = b[..., :d], b[..., d : 2 * d], b[..., entries.derivatives, None]
 
@@ -295,7 +303,7 @@ def entry_covariance_gradient(kernel: Kernel, entries: Entries, units: Array, x:
         for p, (i, j) in enumerate(zip(rows, columns, strict=True)):
             per_axis[..., i] += 4.0 * second[..., 0] * mixed[..., p] * wx[..., j] * inverse_x[..., i]
             per_axis[..., j] += 4.0 * second[..., 0] * mixed[..., p] * wx[..., i] * inverse_x[..., j]
-    gradient = along_w * w
+    gradient = along_w * apart.w
     gradient[..., :d] += per_axis
     total = gradient.sum(axis=(0, 1))
     if len(entries.rivals):

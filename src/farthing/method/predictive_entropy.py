@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from farthing.method.minimizers import ConditionedProcess, entry_covariance, entry_covariance_gradient
+from farthing.method.minimizers import Apart, ConditionedProcess, entry_covariance, entry_covariance_gradient
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.gaussian_process import JITTER
 from farthing.numerics.kernels import Array
@@ -41,7 +41,8 @@ class InformationGain:
     def __call__(self, points: Array) -> Array:
         """Information gain at points (C, D): (C,), never negative."""
         c = self.conditioned
-        return self._gain(points, c.process.kernel.values(points, c.process.probes.points))[0]
+        kernel = c.process.kernel
+        return self._gain(points, kernel.values(points, c.process.probes.points), Apart.of(kernel, c.places, points))[0]
 
     def with_gradient(self, points: Array) -> tuple[Array, Array]:
         """Information gain (C,) and its gradient (C, D).
@@ -52,7 +53,8 @@ class InformationGain:
         c = self.conditioned
         kernel, x = c.process.kernel, c.process.probes.points
         cross, slope = kernel.values_and_slopes(points, x)
-        value, (white, variance, reduced, pulled) = self._gain(points, cross)
+        apart = Apart.of(kernel, c.places, points, order=3)
+        value, (white, variance, reduced, pulled) = self._gain(points, cross, apart)
         before, after = 1.0 / (variance + self.noise[:, None]), 1.0 / reduced
         share = 0.5 * self.weights[:, None, None] / c.places.shape[1]
         # d DeltaH = share * (before * dv - after * (dv - dreduction)), summed over k and r.
@@ -66,16 +68,16 @@ class InformationGain:
         )
         gradient = kernel.gradient(points, x, slope, gathered).sum(axis=0)
         gradient += np.einsum("kc,kci->ci", on_variance, kernel.variance_gradient(points))
-        gradient += entry_covariance_gradient(kernel, c.entries, c.units, c.places, points, weight)
+        gradient += entry_covariance_gradient(kernel, c.entries, c.units, apart, points, weight)
         return value, gradient
 
-    def _gain(self, points: Array, cross: Array) -> tuple[Array, tuple[Array, Array, Array, Array]]:
+    def _gain(self, points: Array, cross: Array, apart: Apart) -> tuple[Array, tuple[Array, Array, Array, Array]]:
         """Gain from k(z, X), and what its gradient needs: L^-1 k, v (K, C), v given the minimizer plus noise (K, r, C), B kappa."""
         c = self.conditioned
         kernel = c.process.kernel
         white = c.process.whiten(cross)
         variance = np.maximum(kernel.variance_at(points) - np.einsum("kcn,kcn->kc", white, white), 0.0)
-        kappa = entry_covariance(kernel, c.entries, c.units, c.places, points)
+        kappa = entry_covariance(kernel, c.entries, c.units, apart, points)
         kappa -= np.matmul(white[:, None], c.white)
         pulled = np.matmul(kappa, c.reduction)
         reduction = np.maximum(np.einsum("krcp,krcp->krc", kappa, pulled), 0.0)
