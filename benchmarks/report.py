@@ -25,7 +25,7 @@ def _results(name: str) -> Any:
 
 def _sources(data: dict) -> str:
     """Which farthing was measured."""
-    return f"farthing {data['farthing']}" if "farthing" in data else "farthing as it was before every second proposal sought"
+    return f"farthing {data['farthing']}"
 
 
 def overhead() -> str:
@@ -176,8 +176,8 @@ Behind is a later median than random search's, or one more than a tenth later th
 
 The share of the time that is not the stated length of evaluations: thinking, bookkeeping of the loop and of this benchmark, and
 what a sleep takes longer than it was asked to (0.12 ms of 1 ms); then the milliseconds of thinking recorded for a proposal, and
-farthing's levels of effort. Farthing keeps its recorded thinking near a fifth of the time; at 1 ms an evaluation the rest is as
-much again.
+farthing's levels of effort. Farthing keeps its recorded thinking to about a fifth of the time at the most; at 1 ms an evaluation
+the rest is more than that thinking.
 
 {table(["task", "evaluation", *optimizers, "levels"], shares)}
 """
