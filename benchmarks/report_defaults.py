@@ -92,7 +92,7 @@ Before that, other changes were tried, with a prior of lengthscales of median 1.
 {textwrap.fill(before["note"], 130, break_on_hyphens=False)}
 Whether none, half or all of the minimizer draws should follow sample paths these runs do not tell; half is a middle way, not a
 finding. Not taken: wider priors still; a price that leaves out what the cost owes to x, at once or by and by, worse in three of
-four runs; a tolerance, four minimizers and other initial designs, which showed no gain.
+four runs; a tolerance, four minimizers and other initial designs, which showed no gain that so few runs could tell.
 """
 
 
