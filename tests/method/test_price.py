@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from method.problems import history_of
+from oracles import central_difference
 
 import farthing as ft
-from farthing.method.cost import fit_cost, last_scheduled
+from farthing.method.cost import Trend, fit_cost, last_scheduled
 from farthing.method.overhead import Overhead, Price, fit_overhead
 from farthing.method.propose import Situation, believe, propose
 from farthing.methods import EnvPES
@@ -100,6 +101,20 @@ def test_cost_gradient_by_finite_differences():
         shift = 1e-6 * np.eye(3)[axis]
         numeric = (price(z + shift) - price(z - shift)) / 2e-6
         np.testing.assert_allclose(gradient[:, axis], numeric, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("fidelity", [None, ft.Fidelity("s", 1.0, 0.0), ft.Fidelity("rows", 2.0, 52.0, log=True)])
+def test_trend_of_log_cost_is_what_it_says_and_so_are_its_gradients_in_the_parameters(fidelity):
+    """log(floor + work * w^power) + b . (x - 1/2), written out; its parameters are logarithms."""
+    z = np.random.default_rng(4).uniform(0.05, 0.95, (6, 3))
+    log_floor, log_work, log_power, slopes = -1.2, 0.4, 0.3, np.array([0.7, -1.1])
+    w = 1.0 if fidelity is None else 1.0 - z[:, 2] if fidelity.name == "s" else 52.0 ** (1.0 - z[:, 2]) * 2.0 ** z[:, 2] / 52.0
+    expected = np.log(np.exp(log_floor) + np.exp(log_work) * w ** np.exp(log_power)) + (z[:, :2] - 0.5) @ slopes
+    parameters = np.array([log_floor, log_work, log_power, *slopes])
+    value, _, in_parameters = Trend.of(parameters, 2, fidelity).with_gradients(z)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    numeric = central_difference(lambda p: Trend.of(p, 2, fidelity)(z), parameters, 1e-3)
+    np.testing.assert_allclose(in_parameters, numeric, rtol=1e-8, atol=1e-9)
 
 
 def test_schedule_counts_every_small_number_and_then_grows():
