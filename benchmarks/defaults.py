@@ -1,6 +1,6 @@
 """What changes of farthing's defaults do to regret: variants that differ by one thing, on tasks of the comparison with peers.
 
-    python -m benchmarks.defaults --out DIR [--data DIR] [--tasks ...] [--seeds 3] [--variants ...] [--wall 600]
+    python -m benchmarks.defaults --out DIR [--data DIR] [--tasks ...] [--seeds 3] [--variants ...] [--wall 600] [--until 1.0]
     python -m benchmarks.defaults --runs default=DIR "paths 0"=DIR ... [--note TEXT]
 
 The first makes the runs that are missing, DIR/VARIANT/TASK/farthing/SEED.jsonl, half a minute to some minutes each, and summarizes
@@ -9,7 +9,8 @@ their summary.
 
 Each variant is compared, run by run, with the one from which it differs: the difference of the natural logarithm of regret,
 averaged over shares of the budget from 15% to 100%, evaluation cost and overhead together, regrets floored where there is nothing
-left to gain. Variants that are no settings are made by patching farthing during the run. Writes benchmarks/results/defaults.json.
+left to gain. With --until runs end at a share of the budget, and what comes after it does not count. Variants that are no settings
+are made by patching farthing during the run. Writes benchmarks/results/defaults.json.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -112,14 +114,18 @@ VARIANTS = {
         "a fidelity that saves less than a tenth of the price may be chosen, as in the paper", EnvPES(nearly=1.0)
     ),
     "four minimizers": Variant("four minimizer draws for each hyperparameter draw, not two", settings={"minimizers": 4}),
+    "repeated places": Variant(
+        "each place of the initial design is evaluated at s = 0.5 and at s = 1, and not once at an s of its own",
+        settings={"initial_repeats": True},
+    ),
     "initial 6": Variant("six evaluations in the initial design, not ten", settings={"initial": 6}),
 }
 
 
-def make_runs(name: str, out: Path, names: list[str], seeds: int, data: Path | None, wall: float) -> None:
-    """The runs of a variant that are not there yet."""
+def make_runs(name: str, out: Path, wanted: Iterable[tuple[int, str]], data: Path | None, wall: float, until: float) -> None:
+    """The runs of a variant that are not there yet, of seeds and tasks, to a share of the budget."""
     variant = VARIANTS[name]
-    for seed, task_name in ((seed, task_name) for seed in range(seeds) for task_name in names):
+    for seed, task_name in wanted:
         path = out / task_name / "farthing" / f"{seed}.jsonl"
         if run.is_complete(path):
             continue
@@ -134,26 +140,35 @@ def make_runs(name: str, out: Path, names: list[str], seeds: int, data: Path | N
         }
         header |= {"wall": wall, "python": platform.python_version(), "versions": PEERS["farthing"].versions()}
         with variant.changed():
-            run.write(path, header, run.steps(task, variant.peer(task, seed), wall))
+            run.write(path, header, _to_share(until * task.budget, run.steps(task, variant.peer(task, seed), wall)))
         print(f"{name}: {task_name} {seed}", flush=True)
 
 
-def log_regret(path: Path) -> float:
-    """Mean natural log of regret over the shares of the budget; what was recommended first counts from the beginning."""
+def _to_share(seconds: float, steps: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The records of a run up to so many seconds of its budget."""
+    for record in steps:
+        yield record
+        if "ended" not in record and record["spent"] + record["thinking"] > seconds:
+            yield {"ended": "budget"}
+            return
+
+
+def log_regret(path: Path, shares: np.ndarray = SHARES) -> float:
+    """Mean natural log of regret over shares of the budget; what was recommended first counts from the beginning."""
     header, *records = (json.loads(line) for line in path.read_text().splitlines())
     told = [record for record in records if "regret" in record]
     clock = np.array([record["spent"] + record["thinking"] for record in told])
-    latest = np.searchsorted(clock, (SHARES + SLACK) * header["budget"], side="right") - 1
+    latest = np.searchsorted(clock, (shares + SLACK) * header["budget"], side="right") - 1
     regrets = np.array([record["regret"] for record in told])[np.maximum(latest, 0)]
     return float(np.log(np.clip(regrets, tasks.floor(header["task"]), MOST)).mean())
 
 
-def read(folder: Path) -> dict[tuple[str, int], float]:
+def read(folder: Path, shares: np.ndarray = SHARES) -> dict[tuple[str, int], float]:
     """Task and seed of the complete runs in a folder, with their mean log regret; those that failed are left out."""
     found = {}
     for path in sorted(folder.glob("*/farthing/*.jsonl")):
         if run.is_complete(path) and '"ended": "failed"' not in path.read_text():
-            found[path.parts[-3], int(path.stem)] = log_regret(path)
+            found[path.parts[-3], int(path.stem)] = log_regret(path, shares)
     return found
 
 
@@ -178,9 +193,10 @@ def compare(these: dict[tuple[str, int], float], those: dict[tuple[str, int], fl
     return out
 
 
-def summarize(folders: dict[str, Path], note: str = "") -> dict[str, Any]:
+def summarize(folders: dict[str, Path], note: str = "", until: float = 1.0) -> dict[str, Any]:
     """Every variant against the one it differs from."""
-    runs = {name: read(folder) for name, folder in folders.items()}
+    shares = SHARES[until + SLACK > SHARES]
+    runs = {name: read(folder, shares) for name, folder in folders.items()}
     rows = []
     for name in runs:
         variant = VARIANTS[name]
@@ -189,7 +205,7 @@ def summarize(folders: dict[str, Path], note: str = "") -> dict[str, Any]:
             rows.append({"variant": name, "what": variant.what, "against": variant.against, "groups": groups})
     return {
         "note": note,
-        "shares": [round(float(share), 2) for share in SHARES],
+        "shares": [round(float(share), 2) for share in shares],
         "rows": [row for row in rows if row["groups"]],
     }
 
@@ -210,6 +226,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tasks", nargs="+", choices=tasks.NAMES)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0, help="fresh ones, to confirm what others have suggested")
+    parser.add_argument("--until", type=float, default=1.0, help="a share of the budget, from 0.15 up, at which runs end")
     parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument("--wall", type=float, default=run.WALL)
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -220,9 +238,10 @@ def main() -> None:
         data = tasks.data_folder(arguments.data)
         names = arguments.tasks or [name for name in (*tasks.LCBENCH, *tasks.SIMULATED) if tasks.missing(name, data) is None]
         folders = {name: arguments.out / name.replace(" ", "-") for name in arguments.variants}
+        seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
         for name, folder in folders.items():
-            make_runs(name, folder, names, arguments.seeds, data, arguments.wall)
-    summary = summarize(folders, arguments.note)
+            make_runs(name, folder, product(seeds, names), data, arguments.wall, arguments.until)
+    summary = summarize(folders, arguments.note, arguments.until)
     arguments.results.write_text(json.dumps(summary, indent=1) + "\n")
     for row in summary["rows"]:
         for group, found in row["groups"].items():

@@ -25,7 +25,7 @@ from experiments.verdicts import Verdict, no_data
 from farthing.numerics.kernels import Array
 
 OURS, SUPPORT_ONLY = "ours", "WLH, no paths"
-PAPER_DESIGN = {"initial": 20, "initial_fidelities": (0.5, 0.75, 0.875)}
+PAPER_DESIGN = {"initial": 20, "initial_fidelities": (0.5, 0.75, 0.875), "initial_repeats": True}
 CLEARLY = 2.6
 """Standard errors from which on a difference is more than accident: a chance of one in a hundred."""
 

@@ -59,6 +59,7 @@ SETTINGS = {
         starts=1,
         initial=4,
         initial_fidelities=(0.0, AWKWARD, 1.0),
+        initial_repeats=True,
         noise=0.0,
         tolerance=AWKWARD,
         overhead_price=1e-300,

@@ -30,7 +30,10 @@ class Settings:
     starts: int = _setting(6, "local searches for the best next evaluation")
     initial: int = _setting(10, "evaluations of the initial design; the paper has 20")
     initial_fidelities: tuple[float, ...] = _setting(
-        (0.5, 1.0), "where on the way from full (0) to cheap (1) each of its places is evaluated; the paper has 0.5, 0.75, 0.875"
+        (0.5, 1.0), "its fidelities, on the way from full (0) to cheap (1): from the lowest to the highest of these"
+    )
+    initial_repeats: bool = _setting(
+        False, "each of its places is evaluated at every one of its fidelities, as in the paper, which has 0.5, 0.75, 0.875"
     )
     noise: float | None = _setting(None, "standard deviation of the objective's noise; None: inferred")
     tolerance: float = _setting(0.0, "differences in the objective below this do not matter")
@@ -60,7 +63,7 @@ class Settings:
         need(at_least("tolerance", 0.0), "tolerance", "a number from 0 up")
         need(self.overhead_price is None or at_least("overhead_price", 0.0), "overhead_price", "None or a number from 0 up")
         need(at_least("thinking_share", 0.0) and 0.0 < self.thinking_share <= 1.0, "thinking_share", "a number above 0, up to 1")
-        for name in ("trend", "confirm"):
+        for name in ("trend", "initial_repeats", "confirm"):
             need(isinstance(getattr(self, name), bool), name, "True or False")
 
     @classmethod

@@ -16,6 +16,8 @@ from farthing.method.propose import Situation, believe, propose
 from farthing.methods import EnvPES
 from farthing.trials import Proposal
 
+PAPERS_DESIGN = {"initial_fidelities": (0.5, 0.75, 0.875), "initial_repeats": True}
+
 
 def quadratic(s):
     return 120.0 + 1680.0 * (1.0 - s) ** 2
@@ -26,7 +28,7 @@ def initial_design(d=2, seed=0):
         {f"x{i}": ft.Real(0.0, 1.0) for i in range(d)},
         fidelity=ft.Fidelity("s", cheap=1.0, full=0.0),
         seed=seed,
-        settings=ft.Settings(overhead_price=1.0, draws=2, initial=21, initial_fidelities=(0.5, 0.75, 0.875)),
+        settings=ft.Settings(overhead_price=1.0, draws=2, initial=21, **PAPERS_DESIGN),
     )
     for _ in range(20):
         trial = study.ask()

@@ -358,8 +358,7 @@ def _designing(situation: Situation) -> bool:
 def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) -> Array | None:
     """The next point (x, s) of the initial design; None after its end, and where it would only repeat what is there.
 
-    Space-filling x, each evaluated at a few fidelities; at full fidelity by methods that do not choose it. The last is the best
-    place so far at full fidelity: cheap evaluations may agree with one another and not with the truth.
+    The last is the best place so far at full fidelity: cheap evaluations may agree with one another and not with the truth.
     """
     history, number = situation.history, situation.number
     if beliefs is not None and not _designing(situation):
@@ -368,15 +367,30 @@ def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) 
     if beliefs is not None and beliefs.surrogate.with_fidelity and number == situation.settings.initial - 1:
         best = np.append(beliefs.minima.evaluated[0], 0.0)
         return best if len(taken.free(best[None])) else None
-    levels = situation.settings.initial_fidelities if chooses else (0.0,)
-    if chooses and history.space.fidelity is not None:
-        levels = tuple(dict.fromkeys(history.space.fidelity.snap(np.array(levels)).tolist()))
-    place, level = divmod(number, len(levels))
-    unit = sobol(history.space.dimensions, place + SPARES, stream(situation.seed, "design", 0))[place:]
     domain = Domain(history.space, chooses)
-    points = domain.scatter(np.column_stack([unit, np.full(len(unit), levels[level])]))
+    points = domain.scatter(_design(situation, chooses))
     if beliefs is None:  # there is nothing else to go by yet
         points = taken.new(points, domain)[:1]
     points = points if chooses else np.column_stack([points, np.zeros(len(points))])
     free = taken.free(points)
     return np.asarray(free[0]) if len(free) else None
+
+
+def _design(situation: Situation, chooses: bool) -> Array:
+    """The next unit point (x, s) of a design that fills the space, and spares, (m, d + 1).
+
+    s is an axis like the others, between the lowest and the highest of the design's fidelities; or each x has all of them in turn,
+    as in the paper. Methods that choose no fidelity have s = 0.
+    """
+    space, settings, number = situation.history.space, situation.settings, situation.number
+    rng = stream(situation.seed, "design", 0)
+    levels = np.array(settings.initial_fidelities if chooses else (0.0,))
+    if chooses and not settings.initial_repeats:
+        unit = sobol(space.dimensions + 1, number + SPARES, rng)[number:]
+        unit[:, -1] = levels.min() + np.ptp(levels) * unit[:, -1]
+        return unit
+    if chooses and space.fidelity is not None:
+        levels = np.array(list(dict.fromkeys(space.fidelity.snap(levels).tolist())))
+    place, level = divmod(number, len(levels))
+    unit = sobol(space.dimensions, place + SPARES, rng)[place:]
+    return np.column_stack([unit, np.full(len(unit), levels[level])])
