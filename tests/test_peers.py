@@ -540,6 +540,30 @@ def test_what_was_summarized_is_kept_where_there_are_no_runs(found, tmp_path):
     assert json.loads(json.dumps(summary.summarize([], found))) == found
 
 
+def test_a_recorded_run_tells_the_same_regrets_as_the_run_itself(runs):
+    marks = [(share, clock) for share in summary.SHARES for clock in summary.CLOCKS]
+    for run_ in runs:
+        again = summary.Run.recorded(json.loads(json.dumps(run_.record(), allow_nan=False)))
+        assert [again.regret_at(*mark) for mark in marks] == pytest.approx([run_.regret_at(*mark) for mark in marks], rel=1e-4)
+        assert [again.was_cut(*mark) for mark in marks] == [run_.was_cut(*mark) for mark in marks]
+        assert (again.steps, again.seconds, again.ended) == (run_.steps, run_.seconds, run_.ended)
+        assert len(again.regrets) == len(set(run_.regrets))
+
+
+def test_seeds_add_up_with_those_recorded_and_replace_the_same_and_other_versions(runs, tmp_path):
+    made_up(tmp_path / "later", "branin", "optuna-gp", 2, [5.0] * 12)
+    made_up(tmp_path / "later", "branin", "optuna-gp", 7, [6.0] * 12)
+    later = summary.read_runs(tmp_path / "later")
+    added = {
+        run_.seed: run_.regrets[0] for run_ in summary.joined(runs, later) if (run_.task, run_.peer) == ("branin", "optuna-gp")
+    }
+    assert added == {0: 2.0, 1: 2.0, 2: 5.0, 7: 6.0}
+    other = [replace(run_, versions={"optuna": "6"}) for run_ in later]
+    replaced = summary.joined(runs, other)
+    assert [run_.seed for run_ in replaced if (run_.task, run_.peer) == ("branin", "optuna-gp")] == [2, 7]
+    assert len(replaced) == len(runs) - 3 + 2
+
+
 def test_the_results_become_a_section_of_the_documentation(found):
     seconds = [{"peer": p, "d": 2, "n": 20, "mean": s, "steps": 5} for p, s in (("farthing", 0.1), ("random", 1e-6), ("boca", 2.0))]
     text = document.section(found, seconds)

@@ -62,8 +62,13 @@ class Entry:
         return getattr(importlib.import_module(f"benchmarks.peers.{self.module}"), self.name)(task, seed)
 
     def versions(self) -> dict[str, str]:
-        """Versions of the packages it runs on."""
-        return {package: metadata.version(package) for package in (*self.packages, "numpy", "scipy")}
+        """Versions of the packages it runs on; of farthing, whose sources change between versions, also their checksum."""
+        found = {package: metadata.version(package) for package in (*self.packages, "numpy", "scipy")}
+        if "farthing" in found:
+            from experiments.runs import farthing_version  # only where farthing is installed
+
+            found["farthing"] = farthing_version()
+        return found
 
 
 _BOTORCH = ("botorch", "gpytorch", "torch")

@@ -4,9 +4,11 @@
 
 A clock shows evaluation cost alone, or evaluation cost and overhead. At a share of the budget counts the last recommendation made
 by then, also where a run had ended before: by its wall limit, or, on the clock of evaluations alone, because overhead had used up
-the rest. With --keep, what the file says of peers and tasks of which there are no runs here stays: runs take days, and are not all
-made at once or on one machine. Ranks, tables and the plot are made of the file alone, by `standings.py`, `document.py` and
-`plot.py`.
+the rest. Ranks, tables and the plot are made of the file alone, by `standings.py`, `document.py` and `plot.py`.
+
+Runs take days, and are not all made at once or on one machine. So the regrets of every run are recorded beside the file, a line a
+run, and with --keep recorded runs count as those here do: but for the same peer, task and seed, and those of the same peer and task
+with other versions, which runs made here replace. Of peers and tasks without any runs, what the file says stays.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,16 @@ class Run:
             records[-1].get("reason", ""),
         )
 
+    def record(self) -> dict[str, Any]:
+        """The run in short, ready for JSON: where the regret of its recommendation changes, to five digits."""
+        changes = np.flatnonzero(np.diff(self.regrets, prepend=np.inf))
+        told = {name: [float(f"{v:.5g}") for v in getattr(self, name)[changes]] for name in ("spent", "thinking", "regrets")}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | told
+
+    @classmethod
+    def recorded(cls, record: dict[str, Any]) -> Run:
+        return cls(**record | {name: np.array(record[name]) for name in ("spent", "thinking", "regrets")})
+
     def regret_at(self, share: float, clock: str) -> float:
         """Regret of the last recommendation made by a share of the budget; infinite before the first."""
         time = self.spent if clock == "evaluations" else self.spent + self.thinking
@@ -93,6 +105,23 @@ def read_runs(folder: Path) -> list[Run]:
     """All complete runs in a folder, of the peers and tasks that there are."""
     found = (Run.read(path) for path in sorted(folder.glob("*/*/*.jsonl")) if is_complete(path))
     return [run for run in found if run.peer in PEERS and run.task in tasks.NAMES]
+
+
+def joined(recorded: list[Run], made: list[Run]) -> list[Run]:
+    """Runs made here and recorded ones that they do not replace, in order."""
+    here = {(run.task, run.peer, run.seed) for run in made}
+    versions = {(run.task, run.peer): run.versions for run in made}
+    stay = [
+        run
+        for run in recorded
+        if (run.task, run.peer, run.seed) not in here and versions.get((run.task, run.peer), run.versions) == run.versions
+    ]
+    return sorted([*stay, *made], key=lambda run: (tasks.NAMES.index(run.task), list(PEERS).index(run.peer), run.seed))
+
+
+def read_records(path: Path) -> list[Run]:
+    """Runs recorded beside a summary."""
+    return [Run.recorded(json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def quartiles(runs: Iterable[Run], share: float, clock: str) -> list[float | None]:
@@ -160,21 +189,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--keep", action="store_true", help="keep what the file says where there are no runs here")
+    parser.add_argument("--keep", action="store_true", help="count recorded runs too, and keep the rest of the file")
     parser.add_argument("--note", help="what the documentation should say of these runs")
     arguments = parser.parse_args()
-    runs = read_runs(arguments.runs)
-    if not runs:
+    made, records = read_runs(arguments.runs), arguments.out.with_name(f"{arguments.out.stem}_runs.jsonl")
+    runs = joined(read_records(records) if arguments.keep else [], made)
+    if not made:
         parser.error(f"there are no complete runs in {arguments.runs}; make them with python -m benchmarks.peers")
     kept = json.loads(arguments.out.read_text()) if arguments.keep and arguments.out.exists() else None
     summary = summarize(runs, kept) | ({"note": arguments.note} if arguments.note else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(summary, separators=(",", ":"), allow_nan=False) + "\n")
+    records.write_text("".join(json.dumps(run.record(), separators=(",", ":"), allow_nan=False) + "\n" for run in runs))
     for name, task in summary["tasks"].items():
         for peer, cell in task["peers"].items():
             for reason in cell.get("failures", ()):
                 print(f"{name} {peer}: {cell['failed']} of {cell['seeds']} failed: {reason}")
-    print(f"{len(runs)} runs; written to {arguments.out}. Next: python -m benchmarks.report")
+    print(f"{len(made)} runs here, {len(runs)} in all; written to {arguments.out}. Next: python -m benchmarks.report")
 
 
 if __name__ == "__main__":
