@@ -65,13 +65,14 @@ The initial design, from 15% to 25% of the budget (`--until 0.25 --seeds 10 --fi
 {_regret_table(design["rows"])}
 
 {textwrap.fill(design["note"], 130, break_on_hyphens=False)}
-With each of five places at two fidelities, as the paper and FABOLAS have it, the slopes of cost and objective along seven axes are
-anybody's guess, and a proposal goes to a corner that is predicted cheap and is not; with nine places they are known better. What
-pairs tell at once is how much a cheap evaluation says of a dear one at the same place: where it says nearly all
-(augmented-hartmann) they are far ahead at a quarter of the budget, and on the simulated tasks together a few pairs seem better than
-none, on LCBench worse, by little more than chance: not taken, and worth another trial, as is the longer lengthscale. Pairs also
-tell sooner that cheap evaluations mislead: on the misleading objective of `tests/method/test_doubt.py` the minimum is found in 8 of
-10 runs with repeated places and in 4 of 10 without. By turns is hardly better than pairs: every second point of a Sobol sequence
+With each of five places at two fidelities, as the paper and FABOLAS have it, the slopes of the cost along seven axes are
+anybody's guess, and single runs on LCBench lost up to a quarter of the budget to one corner that was predicted cheap and was not;
+nine places leave less of that open. That this is the reason for the difference has not been shown. What pairs tell at once is how
+much a cheap evaluation says of a dear one at the same place: where it says nearly all (augmented-hartmann) they are far ahead at
+a quarter of the budget, and on the simulated tasks together a few pairs seem better than none, on LCBench worse, by little more
+than chance: not taken, and worth another trial, as is the longer lengthscale. Pairs also tell sooner that cheap evaluations
+mislead: on the misleading objective of `tests/method/test_doubt.py` the minimum is found in 8 of 10 runs with repeated places and
+in 4 of 10 without (a trial; its runs are not kept). By turns is hardly better than pairs: every second point of a Sobol sequence
 lies in one half of some axis, so that s and that axis cannot be told apart.
 
 Seeking, from 15% to 100%:
