@@ -46,9 +46,7 @@ class PES(Method):
 
     def __post_init__(self) -> None:
         _check_support(self.support)
-        for name in ("off_diagonal", "below_best", "seek", "doubt"):
-            if not isinstance(getattr(self, name), bool):
-                raise SettingsError(f"{name} is {getattr(self, name)!r}; give True or False")
+        _check_flags(self, "off_diagonal", "below_best", "seek", "doubt")
         rivals = as_whole(self.rivals)
         if rivals is None or rivals < 0:
             raise SettingsError(f"rivals is {self.rivals!r}; give a whole number from 0 up")
@@ -62,15 +60,19 @@ class EnvPES(PES):
     """PES over the point and its fidelity, per unit of evaluation cost plus the overhead to come.
 
     nearly: where full fidelity has at most so many times the price of the fidelity chosen, it is chosen instead; 1 for the paper's.
+    check: whether, once a few times what it costs has been spent, the recommended place is evaluated at full fidelity; the paper
+    never checks.
     """
 
     nearly: float = 1.1
+    check: bool = True
 
     chooses_fidelity: ClassVar[bool] = True
     priced: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_flags(self, "check")
         ratio = as_finite(self.nearly)
         if ratio is None or ratio < 1.0:
             raise SettingsError(f"nearly is {self.nearly!r}; give a ratio of prices from 1 up")
@@ -148,6 +150,12 @@ class LCB(Method):
 @dataclass(frozen=True)
 class Random(Method):
     """Uniformly random points at full fidelity."""
+
+
+def _check_flags(method: Method, *names: str) -> None:
+    for name in names:
+        if not isinstance(getattr(method, name), bool):
+            raise SettingsError(f"{name} is {getattr(method, name)!r}; give True or False")
 
 
 def _check_support(name: object) -> None:

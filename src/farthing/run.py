@@ -17,7 +17,7 @@ from farthing.loop import BY_CALLBACK, BY_KEYBOARD
 from farthing.method.effort import LIGHT, Tally
 from farthing.method.propose import Beliefs, Situation, propose
 from farthing.method.quick import QUICK
-from farthing.method.recommend import recommend
+from farthing.method.recommend import best_by_mean, recommendation_of
 from farthing.owners import this_owner
 from farthing.report import Standing
 from farthing.thinking import Thinking
@@ -237,9 +237,9 @@ def _designed(situation: Situation) -> bool:
 
 @dataclass(frozen=True)
 class _End:
-    """How a run would end now: with the recommendation at full fidelity, if that is to be evaluated, was not, and can be paid for.
+    """How a run would end now: with the place held for the best, at full fidelity, if that is to be evaluated and can be paid for.
 
-    cost: predicted, of that evaluation; priced: whether it follows from costs, and not from priors alone.
+    best: that place; cost: predicted, of that evaluation; priced: whether it follows from costs, and not from priors alone.
     """
 
     best: Recommendation
@@ -253,8 +253,8 @@ class _End:
     @classmethod
     def of(cls, situation: Situation, beliefs: Beliefs) -> _End:
         history = situation.history
-        best = recommend(history, beliefs.surrogate, beliefs.minima)
-        x = history.space.unit_points([best.params])
+        x = best_by_mean(history, beliefs.surrogate, beliefs.minima)[None]
+        best = recommendation_of(history, beliefs.surrogate, x[0])
         full = beliefs.surrogate.at_full_fidelity(x)
         known = np.concatenate([history.points, history.failed])
         tried = bool((np.abs(known - full).max(axis=1) < 1e-9).any())

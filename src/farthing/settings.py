@@ -36,6 +36,9 @@ class Settings:
         False, "each of its places is evaluated at every one of its fidelities, as in the paper, which has 0.5, 0.75, 0.875"
     )
     noise: float | None = _setting(None, "standard deviation of the objective's noise; None: inferred")
+    repeatable: float = _setting(
+        0.5, "chance that an objective whose noise is not stated would give the same value again; the paper has 0"
+    )
     tolerance: float = _setting(0.0, "differences in the objective below this do not matter")
     overhead_price: float | None = _setting(None, "cost of one second of overhead, where costs are not seconds")
     thinking_share: float = _setting(0.2, "thinking is kept to this share of the time, where evaluations are short; 1: no bound")
@@ -60,6 +63,7 @@ class Settings:
         need(bool(inside) and all(inside), "initial_fidelities", "a tuple of numbers from 0 to 1")
         need(at_least("growth", 1.0) and self.growth > 1.0, "growth", "a number above 1")
         need(self.noise is None or at_least("noise", 0.0), "noise", "None or a number from 0 up")
+        need(at_least("repeatable", 0.0) and self.repeatable <= 1.0, "repeatable", "a number from 0 to 1")
         need(at_least("tolerance", 0.0), "tolerance", "a number from 0 up")
         need(self.overhead_price is None or at_least("overhead_price", 0.0), "overhead_price", "None or a number from 0 up")
         need(at_least("thinking_share", 0.0) and 0.0 < self.thinking_share <= 1.0, "thinking_share", "a number above 0, up to 1")

@@ -21,7 +21,7 @@ from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.numerics.kernels import family
 from farthing.threads import one_blas_thread
-from farthing.trials import History, Proposal, Recommendation, Trial
+from farthing.trials import ACQUISITION, INITIAL, History, Proposal, Recommendation, Trial
 
 
 class Thinking:
@@ -111,7 +111,7 @@ class Thinking:
         x = quick_point(tally.search, tally.taken, definition.method, definition.settings, definition.seed, number)
         if x is None:
             return None
-        kind = "initial" if number < definition.settings.initial else "acquisition"
+        kind = INITIAL if number < definition.settings.initial else ACQUISITION
         return np.append(x, 0.0), Proposal(kind, predicted_cost=tally.full_cost or None, effort=QUICK)
 
     def believe(self, situation: Situation) -> Beliefs | None:
@@ -132,7 +132,7 @@ class Thinking:
         """The best parameters by all that is known now."""
         with one_blas_thread():
             beliefs = self._known(history)
-            return recommend(history, beliefs.surrogate, beliefs.minima)
+            return recommend(history, beliefs.surrogate, beliefs.minima, self.definition.settings)
 
     def at(self, history: History, params: dict[str, Any]) -> Recommendation:
         """These parameters, with what is expected there."""
@@ -147,7 +147,7 @@ class Thinking:
             rng = stream(self.definition.seed, "regret", len(history))
             sampler = "wlh" if family(settings.kernel).smoothness >= 2 else "ei_slice"  # which takes no second derivatives
             support = draw_support(sampler, beliefs.surrogate, beliefs.minima, beliefs.feasibility, settings.support_points, rng)
-            best = recommend(history, beliefs.surrogate, beliefs.minima)
+            best = recommend(history, beliefs.surrogate, beliefs.minima, settings)
             return expected_regret(beliefs.surrogate, history.space.unit_points([best.params])[0], support, rng)
 
     def _known(self, history: History) -> Beliefs:

@@ -20,6 +20,7 @@ from farthing.space import Space
 Array = NDArray[np.float64]
 
 PENDING, COMPLETE, FAILED, ABANDONED = STATES = "pending", "complete", "failed", "abandoned"
+INITIAL, CHECK = "initial", "check"
 ACQUISITION, DOUBT = CHOSEN = "acquisition", "doubt"
 """Kinds of proposals that took thought."""
 
@@ -59,7 +60,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Why a trial was made. `kind`: initial, acquisition, doubt, confirmation or added. What was not computed is None.
+    """Why a trial was made. `kind`: initial, acquisition, doubt, check, confirmation or added. What was not computed is None.
 
     information_share, price_share: its information gain and its price (overhead included), as shares of those at full fidelity.
     effort: the level at which it was thought of (method/effort.py).
@@ -115,6 +116,12 @@ class Trial:
     def kwargs(self) -> dict[str, Any]:
         """Parameters and fidelity together, for calling the objective."""
         return {**self.params} if self.fidelity_name is None else {**self.params, self.fidelity_name: self.fidelity}
+
+    @property
+    def charge(self) -> float:
+        """What it has cost, or is predicted to cost as long as that is not known; nothing if it was added."""
+        known = self.cost if self.cost is not None else self.proposal.predicted_cost
+        return 0.0 if known is None or self.proposal.kind == "added" else known
 
     def to_json(self) -> str:
         """This trial as JSON; `from_json` gives it back exactly."""

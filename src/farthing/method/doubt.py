@@ -17,7 +17,7 @@ from farthing.method.effort import MANY
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.gaussian_process import condition
 from farthing.numerics.kernels import Probes
-from farthing.trials import DOUBT, History, Trial
+from farthing.trials import DOUBT, History
 
 HARDLY = 1e-3
 """The largest expected improvement, in standardized values, below which there is hardly anything left to hope for."""
@@ -38,14 +38,8 @@ def is_due(history: History) -> bool:
         return True
     spent = {True: 0.0, False: 0.0}
     for trial in history.trials[began:]:
-        spent[trial.proposal.kind == DOUBT] += _cost(trial)
+        spent[trial.proposal.kind == DOUBT] += trial.charge
     return spent[True] < spent[False]
-
-
-def _cost(trial: Trial) -> float:
-    """What a trial has cost, or is predicted to cost as long as that is not known."""
-    known = trial.cost if trial.cost is not None else trial.proposal.predicted_cost
-    return 0.0 if known is None or trial.proposal.kind == "added" else known
 
 
 def roughened(surrogate: Surrogate, history: History) -> Surrogate:

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize, sobol
+from farthing.method import trust
+from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize
 from farthing.method.acquisitions import NEGLIGIBLE, Gain, at_full_fidelity, hope, if_it_succeeds, improvement_of, information_rate
 from farthing.method.cost import CostModel, fit_cost
+from farthing.method.design import SPARES, next_points
 from farthing.method.domain import Domain
 from farthing.method.doubt import HARDLY, is_due, roughened
 from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
@@ -21,7 +23,7 @@ from farthing.method.minimizers import choose_rivals, condition_on_minimizers, d
 from farthing.method.overhead import Overhead, Price, scheduled_overhead
 from farthing.method.path_minimizers import follow_paths
 from farthing.method.predictive_entropy import InformationGain
-from farthing.method.recommend import recommend
+from farthing.method.recommend import best_by_mean, recommend
 from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.method.surrogate import Surrogate, fit_surrogate
@@ -29,7 +31,7 @@ from farthing.method.taken import Taken
 from farthing.methods import ES, FABOLAS, PES, EnvPES, Method, Random
 from farthing.numerics.kernels import Array
 from farthing.settings import Settings
-from farthing.trials import ACQUISITION, DOUBT, History, Proposal, thinning
+from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, History, Proposal, thinning
 
 INITIAL_SHARE = 1.0 / 3.0
 """The initial design ends early when it has taken this share of the budget."""
@@ -48,9 +50,6 @@ NOISELESS = 1e-4
 
 LIKELIEST = 16
 """Representers of entropy search near which the next evaluation is looked for."""
-
-SPARES = 64
-"""Further points of the design, for those that would repeat one before."""
 
 
 @dataclass(frozen=True)
@@ -151,10 +150,10 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     initial = _initial_point(situation, beliefs, taken)
     if beliefs is None:
         assert initial is not None
-        return initial, Proposal("initial", effort=situation.effort)
+        return initial, Proposal(INITIAL, effort=situation.effort)
     surrogate = beliefs.surrogate
-    best = recommend(situation.history, surrogate, beliefs.minima)
-    known = Proposal("initial", recommendation=best, carried=surrogate.carried, effort=situation.effort)
+    recommended = recommend(situation.history, surrogate, beliefs.minima, situation.settings)
+    known = Proposal(INITIAL, recommendation=recommended, carried=surrogate.carried, effort=situation.effort)
     designed = None if initial is None else _within_limit(situation, beliefs, initial, known)
     if designed is not None:
         return designed
@@ -164,6 +163,10 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
         anywhere = taken.new(domain.scatter(rng.random((SPARES, surrogate.dimensions))), domain)[0]
         return _within_limit(situation, beliefs, np.append(anywhere, 0.0), replace(known, kind=ACQUISITION))
 
+    check = _check(situation, beliefs, taken)
+    checked = None if check is None else _within_limit(situation, beliefs, check, replace(known, kind=CHECK))
+    if checked is not None:
+        return checked
     thought, kind = deliberate(situation, beliefs, rng, polishing=not _seeking(situation)), ACQUISITION
     if _doubtful(situation, beliefs, thought, rng):
         thought, kind = deliberate(situation, _doubted(situation, beliefs, rng), rng, polishing=False), DOUBT
@@ -177,6 +180,17 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     chosen = _full_if_nearly(situation, thought, points[0], taken)
     point = np.append(chosen, 0.0) if len(chosen) == surrogate.dimensions else chosen
     return point, replace(known, kind=kind, **_reasons(thought, chosen))
+
+
+def _check(situation: Situation, beliefs: Beliefs, taken: Taken) -> Array | None:
+    """The place that is held for the best at full fidelity, if it is time to look at the truth there."""
+    history, method, surrogate = situation.history, situation.method, beliefs.surrogate
+    if not isinstance(method, EnvPES) or not method.check or not surrogate.with_fidelity:
+        return None
+    best = best_by_mean(history, surrogate, beliefs.minima)
+    at_full = np.append(best, 0.0)
+    due = trust.is_due(history, best, float(beliefs.cost(at_full[None])[0]))
+    return at_full if due and len(taken.free(at_full[None])) else None
 
 
 def _full_if_nearly(situation: Situation, thought: Deliberation, chosen: Array, taken: Taken) -> Array:
@@ -368,29 +382,9 @@ def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) 
         best = np.append(beliefs.minima.evaluated[0], 0.0)
         return best if len(taken.free(best[None])) else None
     domain = Domain(history.space, chooses)
-    points = domain.scatter(_design(situation, chooses))
+    points = domain.scatter(next_points(history, situation.settings, situation.seed, chooses))
     if beliefs is None:  # there is nothing else to go by yet
         points = taken.new(points, domain)[:1]
     points = points if chooses else np.column_stack([points, np.zeros(len(points))])
     free = taken.free(points)
     return np.asarray(free[0]) if len(free) else None
-
-
-def _design(situation: Situation, chooses: bool) -> Array:
-    """The next unit point (x, s) of a design that fills the space, and spares, (m, d + 1).
-
-    s is an axis like the others, between the lowest and the highest of the design's fidelities; or each x has all of them in turn,
-    as in the paper. Methods that choose no fidelity have s = 0.
-    """
-    space, settings, number = situation.history.space, situation.settings, situation.number
-    rng = stream(situation.seed, "design", 0)
-    levels = np.array(settings.initial_fidelities if chooses else (0.0,))
-    if chooses and not settings.initial_repeats:
-        unit = sobol(space.dimensions + 1, number + SPARES, rng)[number:]
-        unit[:, -1] = levels.min() + np.ptp(levels) * unit[:, -1]
-        return unit
-    if chooses and space.fidelity is not None:
-        levels = np.array(list(dict.fromkeys(space.fidelity.snap(levels).tolist())))
-    place, level = divmod(number, len(levels))
-    unit = sobol(space.dimensions, place + SPARES, rng)[place:]
-    return np.column_stack([unit, np.full(len(unit), levels[level])])

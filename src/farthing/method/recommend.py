@@ -1,4 +1,4 @@
-"""The recommendation: where the mixture's posterior mean is lowest at full fidelity (paper §2.4)."""
+"""The recommendation: where the mixture's posterior mean is lowest at full fidelity (paper §2.4), or the best place tried there."""
 
 from __future__ import annotations
 
@@ -7,28 +7,39 @@ import numpy as np
 from farthing.method.local_minima import LocalMinima
 from farthing.method.surrogate import Surrogate
 from farthing.numerics.kernels import Array, Probes
+from farthing.settings import Settings
 from farthing.trials import History, Recommendation
 
 SAME_PLACE = 1e-9
+
+TRIED = 128
+"""Places tried at full fidelity that may be recommended: so many, those with the lowest values."""
 
 REGRET_DRAWS = 128
 """Joint draws for each hyperparameter draw when regret is estimated."""
 
 
-def recommend(history: History, surrogate: Surrogate, minima: LocalMinima) -> Recommendation:
+def recommend(history: History, surrogate: Surrogate, minima: LocalMinima, settings: Settings) -> Recommendation:
     """The best place by all that is known, with its expected value and standard deviation in the user's units.
 
-    After a confirmation only places evaluated at full fidelity are considered: a run ends with a place that was tried, and never
-    below the best one tried. A place that has failed is no recommendation.
+    That is where the mean is lowest, or a place tried at full fidelity where less is to be expected. After a confirmation it is one
+    of those: a run ends with a place that was tried.
     """
-    tried = _best_evaluated(history, surrogate) if history.confirmed else None
-    if tried is not None:
-        return recommendation_of(history, surrogate, tried)
+    tried, expected = _tried(history, surrogate, settings)
+    best = best_by_mean(history, surrogate, minima)
+    if len(tried) and (history.confirmed or expected.min() < _mean(best[None], surrogate)[0]):
+        best = tried[int(np.argmin(expected))]
+    return recommendation_of(history, surrogate, best)
+
+
+def best_by_mean(history: History, surrogate: Surrogate, minima: LocalMinima) -> Array:
+    """The place (d,) with the lowest mean. One that has failed is none, unless all have failed."""
     sound = _sound(np.concatenate([minima.x, minima.evaluated]), history)
     if not len(sound):
-        sound = _by_mean(_sound(history.points[:, : surrogate.dimensions], history), surrogate)
+        places = _sound(history.points[:, : surrogate.dimensions], history)
+        sound = places[np.argsort(_mean(places, surrogate), kind="stable")]
     # Where every place that was evaluated has failed too, at another fidelity, there is no better one to name.
-    return recommendation_of(history, surrogate, sound[0] if len(sound) else minima.x[0])
+    return np.asarray(sound[0] if len(sound) else minima.x[0])
 
 
 def recommendation_of(history: History, surrogate: Surrogate, x: Array) -> Recommendation:
@@ -38,13 +49,23 @@ def recommendation_of(history: History, surrogate: Surrogate, x: Array) -> Recom
     return Recommendation(history.space.params(x), value, sd)
 
 
-def _best_evaluated(history: History, surrogate: Surrogate) -> Array | None:
-    """The place with the lowest mean among those evaluated at full fidelity, if there are any."""
+def _tried(history: History, surrogate: Surrogate, settings: Settings) -> tuple[Array, Array]:
+    """Places (m, d) evaluated at full fidelity, those with the lowest values, and what to expect of them, standardized.
+
+    What was not stated to be noise may be the roughness of an objective that gives the same value again: of a model trained with a
+    fixed seed the value seen is the truth, and the mean is not. So it is between the two, by how likely that is.
+    """
     d = surrogate.dimensions
-    at_full = history.points[(history.points[:, d:] == 0.0).all(axis=1), :d]
-    if not len(at_full):
-        return None
-    return np.asarray(_by_mean(at_full, surrogate)[0])
+    at_full = (history.points[:, d:] == 0.0).all(axis=1)
+    places, which = np.unique(history.points[at_full, :d], axis=0, return_inverse=True)
+    counts = np.bincount(which, minlength=len(places))
+    seen = np.bincount(which, surrogate.standardization.apply(history.values[at_full]), len(places)) / counts
+    noisy = np.bincount(which, history.noises[at_full] > 0.0, len(places)) > 0.0
+    lowest = np.argsort(seen, kind="stable")[:TRIED]
+    places, seen, noisy = places[lowest], seen[lowest], noisy[lowest]
+    repeatable = settings.repeatable if settings.noise is None else 0.0
+    mean = _mean(places, surrogate)
+    return places, mean + np.where(noisy, 0.0, repeatable) * (seen - mean)
 
 
 def _sound(places: Array, history: History) -> Array:
@@ -53,9 +74,9 @@ def _sound(places: Array, history: History) -> Array:
     return places[(np.abs(places[:, None] - failed[None]).max(axis=2) > SAME_PLACE).all(axis=1)]
 
 
-def _by_mean(places: Array, surrogate: Surrogate) -> Array:
-    """The places (m, d), that with the lowest mean first."""
-    return places[np.argsort(surrogate.mixture(places)[0], kind="stable")]
+def _mean(places: Array, surrogate: Surrogate) -> Array:
+    """The mixture's mean at full fidelity at places (m, d)."""
+    return np.asarray(surrogate.weights @ surrogate.process.mean_at(surrogate.at_full_fidelity(places)))
 
 
 def expected_regret(surrogate: Surrogate, recommended: Array, support: Array, rng: np.random.Generator) -> float:
