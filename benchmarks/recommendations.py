@@ -68,6 +68,17 @@ def posterior_minimum(known: Known) -> Array:
     return known.beliefs.minima.x[0]
 
 
+def halfway(repeatable: float, known: Known) -> Array:
+    """farthing's own rule, by how likely the objective is to give the same value again."""
+    surrogate = known.beliefs.surrogate
+    untried, places = posterior_minimum(known), known.at_full
+    if not len(places):
+        return untried
+    mean, seen = known.mean(places), surrogate.standardization.apply(known.values)
+    expected = mean + repeatable * (seen - mean)
+    return places[np.argmin(expected)] if expected.min() < known.mean(untried[None])[0] else untried
+
+
 def best_at_any(known: Known) -> Array:
     return known.at_any[np.argmin(known.mean(known.at_any))]
 
@@ -95,6 +106,9 @@ def if_likely(chance: float, tried: Callable[[Known], Array], known: Known) -> A
 
 RULES: dict[str, Callable[[Known], Array]] = {
     "posterior minimum": posterior_minimum,
+    "the same, or a place tried whose mean and value, in parts of 3 : 1, are lower": partial(halfway, 0.25),
+    "in equal parts (farthing)": partial(halfway, 0.5),
+    "the value alone": partial(halfway, 1.0),
     "lowest mean plus one sd": cautious,
     "lowest mean among places evaluated at any fidelity": best_at_any,
     "lowest mean among places evaluated at full fidelity": best_at_full,

@@ -60,8 +60,8 @@ class EnvPES(PES):
     """PES over the point and its fidelity, per unit of evaluation cost plus the overhead to come.
 
     nearly: where full fidelity has at most so many times the price of the fidelity chosen, it is chosen instead; 1 for the paper's.
-    check: whether, once a few times what it costs has been spent, the recommended place is evaluated at full fidelity; the paper
-    never checks.
+    check: whether, once a few times what that costs has been spent on cheaper ones, the place held for the best is evaluated at
+    full fidelity; the paper never checks.
     """
 
     nearly: float = 1.1

@@ -141,7 +141,7 @@ def why(trial: Trial) -> str:
     if made.effort == QUICK:
         return "quick search: a model would take longer than it is worth"
     if made.kind == CHECK:
-        return "check: the place recommended so far, at full fidelity"
+        return "check: the place held for the best, at full fidelity"
     if made.kind == DOUBT:
         return "doubt: little is left to hope for, unless the objective is rougher than it seems"
     information, price = made.information_share, made.price_share

@@ -2,9 +2,9 @@
 
 A surrogate that has seen values fall along the fidelity expects them to fall on, also those of a network that overfits in the end.
 It is sure of it, so that full fidelity seems to tell little for its price, and it may recommend a bad place for as long as the
-budget lasts. So once a few times the price of a full evaluation has been spent, the place that it holds for the best is evaluated
-at full fidelity, whatever that is expected to tell: a check. One that keeps its promise, the lowest value at full fidelity so far,
-doubles what is spent before the next; one that does not brings back the first.
+budget lasts. So once a few times the price of a full evaluation has been spent on cheaper ones, the place held for the best is
+evaluated at full fidelity, whatever that is expected to tell: a check. One that keeps its promise, the lowest value at full
+fidelity so far, doubles what is spent before the next; one that does not brings back the first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from farthing.numerics.kernels import Array
 from farthing.trials import CHECK, INITIAL, History
 
 FIRST = 2.0
-"""What is spent before a check while there is no more trust than at first, in full evaluations at the place to check."""
+"""What is spent below full fidelity before a check, with no more trust than at first, in full evaluations at the place to check."""
 
 NEAR = 0.02
 """A place closer than this on every axis to one evaluated at full fidelity needs no check."""
@@ -31,7 +31,7 @@ def is_due(history: History, place: Array, full_cost: float) -> bool:
             spent = 0.0
             if trial.value is not None:
                 trust = 2.0 * trust if trial.value < lowest else FIRST
-        elif trial.proposal.kind != INITIAL:  # the design ends with full fidelity at the best place
+        elif trial.proposal.kind != INITIAL and trial.fidelity != full:  # the design ends with a full one at the best place
             spent += trial.charge
         if trial.fidelity == full and trial.value is not None:
             lowest = min(lowest, trial.value)

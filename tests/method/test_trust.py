@@ -1,0 +1,165 @@
+"""Trust: cheap evaluations are relied on for so long, then the place held for the best is looked at in full."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from filled import filled
+from method.problems import history_of
+
+import farthing as ft
+from farthing.method.trust import FIRST, NEAR, is_due
+from farthing.methods import PES, EnvPES
+from farthing.report import why
+from farthing.trials import COMPLETE, FAILED, Proposal, Trial
+
+HERE = np.array([0.5])
+
+
+def trial(number, kind, cost=1.0, s=0.5, value=0.0, x=0.9, state=COMPLETE, predicted=None):
+    made = Proposal(kind, predicted_cost=predicted)
+    return Trial(number, {"x0": x}, s, made, "s", state, value, cost, order=number if state == COMPLETE else None)
+
+
+def due(*trials, full_cost=1.0, place=HERE):
+    numbered = tuple(replace(t, number=i) for i, t in enumerate(trials))
+    return is_due(replace(history_of(np.empty((0, 2)), np.empty(0), fidelity=True), trials=numbered), place, full_cost)
+
+
+def cheap(cost):
+    return trial(0, "acquisition", cost)
+
+
+def check(value, x=0.9, **rest):
+    return trial(0, "check", s=0.0, value=value, x=x, **rest)
+
+
+def test_a_check_is_due_once_twice_the_price_of_a_full_evaluation_has_been_spent():
+    assert FIRST == 2.0
+    assert not due(cheap(1.0), cheap(0.9))
+    assert due(cheap(1.0), cheap(1.1))
+    assert not due(cheap(1.0), cheap(1.1), full_cost=1.2)
+
+
+def test_only_cheaper_evaluations_count_and_not_the_design_or_what_was_added():
+    assert not due(trial(0, "initial", 10.0), trial(0, "added", 10.0), trial(0, "acquisition", 10.0, s=0.0), cheap(1.9))
+    assert due(trial(0, "initial", 10.0), cheap(2.0))
+
+
+def test_pending_trials_are_spent_as_predicted_and_a_pending_check_is_enough():
+    waiting = trial(0, "acquisition", None, value=None, state="pending", predicted=1.5)
+    assert due(cheap(1.0), waiting)
+    assert not due(cheap(1.0), waiting, check(None, cost=None, state="pending", predicted=1.0))
+
+
+def test_kept_promises_double_trust_and_a_broken_one_takes_it_back():
+    before = [trial(0, "initial", s=0.0, value=1.0), cheap(2.0)]
+    kept, again, broken = check(0.5), check(0.3), check(0.6)
+    assert not due(*before, kept, cheap(3.9))
+    assert due(*before, kept, cheap(4.0))
+    assert not due(*before, kept, cheap(4.0), again, cheap(7.9))
+    assert due(*before, kept, cheap(4.0), again, cheap(8.0))
+    assert not due(*before, kept, cheap(4.0), broken, cheap(1.9))
+    assert due(*before, kept, cheap(4.0), broken, cheap(2.0))
+
+
+def test_a_promise_is_kept_only_below_all_that_was_seen_at_full_fidelity():
+    """What the acquisition bought at full fidelity counts too; lower values of cheap evaluations do not."""
+    full = trial(0, "acquisition", 2.0, s=0.0, value=0.4)
+    assert due(full, check(0.5), cheap(2.0))
+    assert not due(full, check(0.3), cheap(2.0))
+    assert not due(full, trial(0, "acquisition", value=-5.0), check(0.3), cheap(2.0))
+
+
+def test_a_check_that_failed_tells_nothing_of_trust():
+    failed = check(None, state=FAILED)
+    assert not due(cheap(2.0), check(0.5), cheap(4.0), failed, cheap(3.9))
+    assert due(cheap(2.0), check(0.5), cheap(4.0), failed, cheap(4.0))
+
+
+def test_a_place_next_to_one_evaluated_at_full_fidelity_needs_no_check():
+    def near(distance, s):
+        return due(cheap(2.0), trial(0, "acquisition", s=s, x=0.5 + distance))
+
+    assert not near(0.9 * NEAR, 0.0)
+    assert near(1.1 * NEAR, 0.0)
+    assert near(0.0, 0.1)
+
+
+def overfits(x, s):
+    """Falls with the fidelity wherever x is high, and rises there in the end."""
+    done = 1.0 - s
+    return float(np.exp(-(1.0 + 5.0 * x) * done) + 4.0 * x * max(0.0, done - 0.8))
+
+
+def sure(method, seed=0, spent=8):
+    """A study that has spent a while on cheap evaluations, after a design, and has one full one where x is low."""
+    settings = ft.Settings(confirm=False, thinking_share=1.0, initial=1, overhead_price=0.0)
+    study = ft.Study({"x": ft.Real(0.0, 1.0)}, fidelity=ft.Fidelity("s", 1.0, 0.0), method=method, seed=seed, settings=settings)
+    made = [(0.1, 0.0)] + [(x, s) for s in (0.8, 0.5, 0.25) for x in np.linspace(0.0, 1.0, spent)]
+    rows = [
+        Trial(
+            i,
+            {"x": float(x)},
+            float(s),
+            Proposal("acquisition" if i else "initial"),
+            "s",
+            COMPLETE,
+            overfits(x, s),
+            1.0 if s == 0.0 else 0.1,
+            order=i,
+        )
+        for i, (x, s) in enumerate(made)
+    ]
+    return filled(study, rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_study_that_is_sure_by_cheap_evaluations_checks_and_learns(seed):
+    study = sure("envpes", seed)
+    believed = study.recommend()
+    assert overfits(believed.params["x"], 0.0) > overfits(0.1, 0.0)  # it would recommend what overfits
+    asked = study.ask()
+    assert asked.proposal.kind == "check"
+    assert asked.fidelity == 0.0
+    assert asked.params["x"] == pytest.approx(believed.params["x"])
+    assert why(asked) == "check: the place held for the best, at full fidelity"
+    study.tell(asked, overfits(**asked.kwargs), cost=1.0)
+    found = study.recommend().params["x"]
+    assert overfits(found, 0.0) < overfits(believed.params["x"], 0.0)
+
+
+def test_there_is_no_check_before_it_is_due():
+    assert sure("envpes", spent=2).ask().proposal.kind != "check"
+
+
+@pytest.mark.parametrize("method", [EnvPES(check=False), PES(), "ei", "fabolas"], ids=str)
+def test_methods_that_do_not_check(method):
+    assert sure(method).ask().proposal.kind != "check"
+
+
+def test_a_check_beyond_what_is_left_is_not_made():
+    study = sure("envpes")
+    trials = study.trials
+    study.run(lambda x, s: ft.Evaluation(overfits(x, s), cost=1.0 if s == 0.0 else 0.1), budget=sum(t.cost for t in trials) + 0.5)
+    assert all(t.proposal.kind != "check" for t in study.trials)
+
+
+def test_a_study_rebuilt_after_a_check_goes_on_the_same():
+    study = sure("envpes")
+    for _ in range(2):
+        asked = study.ask()
+        study.tell(asked, overfits(**asked.kwargs), cost=1.0 if asked.fidelity == 0.0 else 0.1)
+    assert "check" in {t.proposal.kind for t in study.trials}
+    fresh = ft.Study(study.space.axes, fidelity=study.space.fidelity, seed=0, settings=study.settings)
+    again = filled(fresh, study.trials)
+    expected, found = study.ask(), again.ask()
+    assert (found.params, found.fidelity, found.proposal.kind) == (expected.params, expected.fidelity, expected.proposal.kind)
+
+
+@pytest.mark.parametrize("flag", [1, None, "yes"])
+def test_check_is_a_flag(flag):
+    with pytest.raises(ft.SettingsError, match=r"check is .*; give True or False"):
+        EnvPES(check=flag)
