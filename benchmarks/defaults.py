@@ -110,6 +110,7 @@ VARIANTS = {
         "digits of a known minimum count in every proposal, as in the paper, and not in every second", EnvPES(seek=False)
     ),
     "no doubt": Variant("nothing is spent on the doubt that the objective may be rougher than it seems", EnvPES(doubt=False)),
+    "no checks": Variant("cheap evaluations are never checked, as in the paper", EnvPES(check=False)),
     "any fidelity": Variant(
         "a fidelity that saves less than a tenth of the price may be chosen, as in the paper", EnvPES(nearly=1.0)
     ),

@@ -14,7 +14,7 @@ import numpy as np
 from farthing.numerics.kernels import Array
 from farthing.trials import CHECK, INITIAL, History
 
-FIRST = 2.0
+FIRST = 4.0
 """What is spent below full fidelity before a check, with no more trust than at first, in full evaluations at the place to check."""
 
 NEAR = 0.02
