@@ -23,7 +23,7 @@ from farthing.method.minimizers import choose_rivals, condition_on_minimizers, d
 from farthing.method.overhead import Overhead, Price, scheduled_overhead
 from farthing.method.path_minimizers import follow_paths
 from farthing.method.predictive_entropy import InformationGain
-from farthing.method.recommend import best_by_mean, recommend
+from farthing.method.recommend import best_by_mean, recommend, recommendation_of
 from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.method.surrogate import Surrogate, fit_surrogate
@@ -163,8 +163,7 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
         anywhere = taken.new(domain.scatter(rng.random((SPARES, surrogate.dimensions))), domain)[0]
         return _within_limit(situation, beliefs, np.append(anywhere, 0.0), replace(known, kind=ACQUISITION))
 
-    check = _check(situation, beliefs, taken)
-    checked = None if check is None else _within_limit(situation, beliefs, check, replace(known, kind=CHECK))
+    checked = _check(situation, beliefs, taken, known)
     if checked is not None:
         return checked
     thought, kind = deliberate(situation, beliefs, rng, polishing=not _seeking(situation)), ACQUISITION
@@ -182,15 +181,18 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     return point, replace(known, kind=kind, **_reasons(thought, chosen))
 
 
-def _check(situation: Situation, beliefs: Beliefs, taken: Taken) -> Array | None:
-    """The place that is held for the best at full fidelity, if it is time to look at the truth there."""
+def _check(situation: Situation, beliefs: Beliefs, taken: Taken, known: Proposal) -> tuple[Array, Proposal] | None:
+    """The place that is held for the best at full fidelity, and what is expected there, if it is time to look at the truth."""
     history, method, surrogate = situation.history, situation.method, beliefs.surrogate
     if not isinstance(method, EnvPES) or not method.check or not surrogate.with_fidelity:
         return None
     best = best_by_mean(history, surrogate, beliefs.minima)
     at_full = np.append(best, 0.0)
     due = trust.is_due(history, best, float(beliefs.cost(at_full[None])[0]))
-    return at_full if due and len(taken.free(at_full[None])) else None
+    if not due or not len(taken.free(at_full[None])):
+        return None
+    promise = recommendation_of(history, surrogate, best)
+    return _within_limit(situation, beliefs, at_full, replace(known, kind=CHECK, recommendation=promise))
 
 
 def _full_if_nearly(situation: Situation, thought: Deliberation, chosen: Array, taken: Taken) -> Array:
