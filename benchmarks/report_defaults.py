@@ -57,13 +57,13 @@ standard errors over runs from zero. Below 0 is better.
 
 {_rules_table(rules["rows"])}
 
-Where no noise is inferred, a place that was tried is recommended for its value only where it has the lowest mean too, and the
-rule changes nothing. It is there for objectives that are rough and give the same value again, as the training tasks do: there it
-is ahead by 0.12 at the end, which six runs cannot tell from chance, and in earlier trials, on two to five runs of mlp and
-boosting by other versions, by 0 to 1.5 (their runs are not kept). On the task with real noise (10 runs of the version before) it
-cost 0.07 and 0.05 at half and at the end of the budget. The lowest value at full fidelity, which is what most optimizers report,
-is far behind on smooth functions, where the minimum between places is known to many digits. A run ends with an evaluation of the
-place held for the best, and then recommends the best place that was tried.
+Where hardly any noise is inferred, a place tried is recommended only where it has nearly the lowest mean too, and the rule
+changes hardly anything (one run of LCBench). It is there for objectives that are rough and give the same value again, as the
+training tasks do: there it is ahead by 0.12 at the end, which six runs cannot tell from chance, and in earlier trials, on two to
+five runs of mlp and boosting by other versions, by 0 to 1.5 (their runs are not kept). On the task with real noise (10 runs of
+the version before) it cost 0.07 and 0.05 at half and at the end of the budget. The lowest value at full fidelity, which is what
+most optimizers report, is far behind on smooth functions, where the minimum between places is known to many digits. A run ends
+with an evaluation of the place held for the best, and then recommends the best place that was tried.
 
 ## Regret of variants
 
