@@ -18,7 +18,20 @@ sys.path.insert(0, str(ROOT))  # benchmarks is a folder of the project, not part
 
 from benchmarks import recommendations  # noqa: E402
 from benchmarks.peers import __main__ as driver  # noqa: E402
-from benchmarks.peers import document, functions, lcbench, overhead, plot, run, simulated, standings, summary, tasks  # noqa: E402
+from benchmarks.peers import (  # noqa: E402
+    document,
+    functions,
+    lcbench,
+    overhead,
+    plot,
+    references,
+    run,
+    simulated,
+    standings,
+    summary,
+    tasks,
+    training,
+)
 from benchmarks.peers.interface import PEERS, Best, Peer, sobol_design  # noqa: E402
 from benchmarks.peers.problem import Axis, Fidelity  # noqa: E402
 from farthing.numerics.kernels import Probes  # noqa: E402
@@ -261,10 +274,12 @@ def test_rules_of_recommending_are_asked_at_a_recorded_history(farthing_run):
     lowest = min((r for r in steps if r["fidelity"] == task.fidelity.full), key=lambda r: r["value"])
     regrets = recommendations.regrets(task, 0, steps)
     assert regrets["lowest value at full fidelity"] == pytest.approx(task.regret(lowest["params"]))
-    assert regrets["posterior minimum"] < regrets["lowest value at full fidelity"]  # Branin is smooth
+    minimum, tried = recommendations.posterior_minimum(known), recommendations.best_at_full(known)
+    assert regrets["posterior minimum"] == pytest.approx(task.regret(surrogate.space.params(minimum)))
+    anywhere = np.random.default_rng(1).random((2000, 2))
+    assert known.mean(minimum[None])[0] < min(known.mean(anywhere).min(), known.mean(at_full).min())
 
     # An untried place is recommended if it is likely enough to be better than the one tried, and only then.
-    minimum, tried = recommendations.posterior_minimum(known), recommendations.best_at_full(known)
     chance = known.chance(minimum, tried)
     assert (recommendations.if_likely(chance - 1e-9, recommendations.best_at_full, known) == minimum).all()
     assert (recommendations.if_likely(chance + 1e-9, recommendations.best_at_full, known) == tried).all()
@@ -410,7 +425,8 @@ def made_up(folder, task, peer, seed, regrets, cost=10.0, thinking=1.0, ended="b
     """A run of evaluations that cost so much, with so much overhead each, within a budget of 100."""
     path = driver.path_of(folder, task, peer, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
-    header = {"peer": peer, "task": task, "seed": seed, "budget": 100.0, "wall": 60.0, "versions": {"optuna": "5", "numpy": "2"}}
+    header = {"peer": peer, "task": task, "seed": seed, "budget": 100.0, "minimum": 0.0, "wall": 60.0}
+    header |= {"versions": {"optuna": "5", "numpy": "2"}}
     steps = [
         {"step": i, "spent": cost * i, "thinking": thinking * i, "overhead": thinking, "regret": regret}
         for i, regret in enumerate(regrets, start=1)
@@ -548,6 +564,33 @@ def test_a_recorded_run_tells_the_same_regrets_as_the_run_itself(runs):
         assert [again.was_cut(*mark) for mark in marks] == [run_.was_cut(*mark) for mark in marks]
         assert (again.steps, again.seconds, again.ended) == (run_.steps, run_.seconds, run_.ended)
         assert len(again.regrets) == len(set(run_.regrets))
+
+
+def test_regrets_are_told_above_a_lower_minimum_found_after_the_run(tmp_path, monkeypatch):
+    made_up(tmp_path, "mlp", "random", 0, [0.5, -0.1])
+    made_up(tmp_path, "branin", "random", 0, [0.5, 0.1])
+    monkeypatch.setattr(tasks, "reference_minima", lambda: {"mlp": -0.25})
+    exact, trained = summary.above_known(summary.read_runs(tmp_path))
+    assert (exact.task, exact.minimum, list(exact.regrets)) == ("branin", 0.0, [0.5, 0.1])
+    assert (trained.task, trained.minimum, list(trained.regrets)) == ("mlp", -0.25, [0.75, 0.15])
+    again = summary.Run.recorded(json.loads(json.dumps(trained.record())))
+    assert (again.minimum, list(again.regrets)) == (-0.25, [0.75, 0.15])
+    assert list(summary.above_known([again])[0].regrets) == [0.75, 0.15]  # once is enough
+
+
+def test_reference_minima_take_what_runs_have_found_at_full_fidelity(tmp_path):
+    full, cheap = training.DEFINITIONS["mlp"][1].full, training.DEFINITIONS["mlp"][1].cheap
+    seen = [(0.4, full, 0.2), (0.1, cheap, 0.3), (0.35, full, 0.05)]
+    header = {"task": "mlp", "peer": "random", "seed": 0, "minimum": 0.28}
+    records = [
+        {"step": i, "params": {"at": i}, "fidelity": f, "value": v, "regret": r, "recommended": {"told": i}}
+        for i, (v, f, r) in enumerate(seen)
+    ]
+    out = tmp_path / "mlp" / "random" / "0.jsonl"
+    run.write(out, header, iter([*records, {"ended": "budget"}]))
+    assert references.lowest_of_runs(tmp_path, "mlp") == (pytest.approx(0.33), {"told": 2})
+    run.write(out, header, iter([records[0] | {"value": 0.2}, *records[1:], {"ended": "budget"}]))
+    assert references.lowest_of_runs(tmp_path, "mlp") == (0.2, {"at": 0})
 
 
 def test_seeds_add_up_with_those_recorded_and_replace_the_same_and_other_versions(runs, tmp_path):

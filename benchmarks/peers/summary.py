@@ -9,6 +9,9 @@ the rest. Ranks, tables and the plot are made of the file alone, by `standings.p
 Runs take days, and are not all made at once or on one machine. So the regrets of every run are recorded beside the file, a line a
 run, and with --keep recorded runs count as those here do: but for the same peer, task and seed, and those of the same peer and task
 with other versions, which runs made here replace. Of peers and tasks without any runs, what the file says stays.
+
+A run's regrets are above the minimum that was known when it was made. Where a lower one has been found since (references.json),
+they are told above that.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +45,16 @@ OURS = "farthing"
 
 @dataclass(frozen=True)
 class Run:
-    """One run, read from its file. spent, thinking: cumulative seconds when each regret was known; steps: how many were made."""
+    """One run, read from its file.
+
+    minimum: what regrets are above; spent, thinking: cumulative seconds when each regret was known; steps: how many were made.
+    """
 
     peer: str
     task: str
     seed: int
     budget: float
+    minimum: float
     wall: float
     versions: dict[str, str]
     spent: np.ndarray
@@ -69,6 +76,7 @@ class Run:
             header["task"],
             header["seed"],
             header["budget"],
+            header["minimum"],
             header["wall"],
             header["versions"],
             np.array([record["spent"] for record in told]),
@@ -89,6 +97,10 @@ class Run:
     @classmethod
     def recorded(cls, record: dict[str, Any]) -> Run:
         return cls(**record | {name: np.array(record[name]) for name in ("spent", "thinking", "regrets")})
+
+    def above(self, minimum: float) -> Run:
+        """The same run with regrets above another minimum."""
+        return replace(self, minimum=minimum, regrets=self.regrets + (self.minimum - minimum))
 
     def regret_at(self, share: float, clock: str) -> float:
         """Regret of the last recommendation made by a share of the budget; infinite before the first."""
@@ -122,6 +134,12 @@ def joined(recorded: list[Run], made: list[Run]) -> list[Run]:
 def read_records(path: Path) -> list[Run]:
     """Runs recorded beside a summary."""
     return [Run.recorded(json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def above_known(runs: list[Run]) -> list[Run]:
+    """The runs with regrets above the minima that are known now."""
+    known = tasks.reference_minima()
+    return [run.above(known[run.task]) if run.task in known else run for run in runs]
 
 
 def quartiles(runs: Iterable[Run], share: float, clock: str) -> list[float | None]:
@@ -193,7 +211,7 @@ def main() -> None:
     parser.add_argument("--note", help="what the documentation should say of these runs")
     arguments = parser.parse_args()
     made, records = read_runs(arguments.runs), arguments.out.with_name(f"{arguments.out.stem}_runs.jsonl")
-    runs = joined(read_records(records) if arguments.keep else [], made)
+    runs = above_known(joined(read_records(records) if arguments.keep else [], made))
     if not made:
         parser.error(f"there are no complete runs in {arguments.runs}; make them with python -m benchmarks.peers")
     kept = json.loads(arguments.out.read_text()) if arguments.keep and arguments.out.exists() else None

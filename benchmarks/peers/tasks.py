@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -37,6 +38,11 @@ def floor(name: str) -> float:
     if name in LCBENCH or name == "svc":
         return ERROR_FLOOR
     return LOSS_FLOOR if name in TRAINING else EXACT_FLOOR
+
+
+def reference_minima() -> dict[str, float]:
+    """The lowest value known of each task whose minimum has no formula."""
+    return {name: known["minimum"] for name, known in json.loads(lcbench.REFERENCES.read_text()).items()}
 
 
 def make_task(name: str, seed: int = 0, data: Path | None = None) -> Task:
