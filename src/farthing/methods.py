@@ -61,11 +61,13 @@ class EnvPES(PES):
 
     nearly: where full fidelity has at most so many times the price of the fidelity chosen, it is chosen instead; 1 for the paper's.
     check: whether, once a few times what that costs has been spent on cheaper ones, the place held for the best is evaluated at
-    full fidelity; the paper never checks.
+    full fidelity, and where that breaks their promise as much is spent at full fidelity; the paper never checks.
+    trifle: a share of the budget; a place where a full evaluation costs less than that is not preferred for it; 0 for the paper's.
     """
 
     nearly: float = 1.1
     check: bool = True
+    trifle: float = 1.0 / 60.0
 
     chooses_fidelity: ClassVar[bool] = True
     priced: ClassVar[bool] = True
@@ -76,6 +78,9 @@ class EnvPES(PES):
         ratio = as_finite(self.nearly)
         if ratio is None or ratio < 1.0:
             raise SettingsError(f"nearly is {self.nearly!r}; give a ratio of prices from 1 up")
+        share = as_finite(self.trifle)
+        if share is None or not 0.0 <= share < 1.0:
+            raise SettingsError(f"trifle is {self.trifle!r}; give a share of the budget from 0, below 1")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from farthing.method.quick import QUICK
 from farthing.space import Space
-from farthing.trials import CHECK, COMPLETE, DOUBT, FAILED, History, Recommendation, Trial
+from farthing.trials import CHECK, COMPLETE, DOUBT, FAILED, TRUTH, History, Recommendation, Trial
 
 LISTED = 6
 """A fidelity of whole numbers with no more values than this is reported value by value."""
@@ -142,6 +142,8 @@ def why(trial: Trial) -> str:
         return "quick search: a model would take longer than it is worth"
     if made.kind == CHECK:
         return "check: the place held for the best, at full fidelity"
+    if made.kind == TRUTH:
+        return "truth: a check broke its promise; the most to be gained at full fidelity"
     if made.kind == DOUBT:
         return "doubt: little is left to hope for, unless the objective is rougher than it seems"
     information, price = made.information_share, made.price_share

@@ -20,7 +20,7 @@ from farthing.space import Space
 Array = NDArray[np.float64]
 
 PENDING, COMPLETE, FAILED, ABANDONED = STATES = "pending", "complete", "failed", "abandoned"
-INITIAL, CHECK = "initial", "check"
+INITIAL, CHECK, TRUTH = "initial", "check", "truth"
 ACQUISITION, DOUBT = CHOSEN = "acquisition", "doubt"
 """Kinds of proposals that took thought."""
 
@@ -60,8 +60,9 @@ class Carried:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Why a trial was made. `kind`: initial, acquisition, doubt, check, confirmation or added. What was not computed is None.
+    """Why a trial was made. What was not computed is None.
 
+    kind: initial, acquisition, doubt, check, truth, confirmation or added.
     information_share, price_share: its information gain and its price (overhead included), as shares of those at full fidelity.
     effort: the level at which it was thought of (method/effort.py).
     """

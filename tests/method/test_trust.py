@@ -10,7 +10,7 @@ from filled import filled
 from method.problems import history_of
 
 import farthing as ft
-from farthing.method.trust import FIRST, NEAR, is_due
+from farthing.method.trust import FIRST, NEAR, Standing, is_broken, wants_check
 from farthing.methods import PES, EnvPES
 from farthing.report import why
 from farthing.trials import COMPLETE, FAILED, Proposal, Recommendation, Trial
@@ -23,9 +23,13 @@ def trial(number, kind, cost=1.0, s=0.5, value=0.0, x=0.9, state=COMPLETE, predi
     return Trial(number, {"x0": x}, s, made, "s", state, value, cost, order=number if state == COMPLETE else None)
 
 
-def due(*trials, full_cost=1.0, place=HERE):
+def history(*trials):
     numbered = tuple(replace(t, number=i) for i, t in enumerate(trials))
-    return is_due(replace(history_of(np.empty((0, 2)), np.empty(0), fidelity=True), trials=numbered), place, full_cost)
+    return replace(history_of(np.empty((0, 2)), np.empty(0), fidelity=True), trials=numbered)
+
+
+def due(*trials, full_cost=1.0, place=HERE):
+    return wants_check(history(*trials), place, full_cost)
 
 
 def cheap(cost):

@@ -24,23 +24,26 @@ HOPEFUL, HOPEFUL_CLIMBS = 4, 8
 """Places from which the largest expected improvement is searched, and evaluations of its gradient in each search."""
 
 
-def information_rate(gain: Gain, price: Price | None) -> Acquisition:
-    """log(information gain / price), or log of the gain alone."""
-
-    def value(points: Array) -> Array:
-        log_gain = np.log(gain(points) + NEGLIGIBLE)
-        return log_gain if price is None else log_gain - np.log(price(points))
+def information_of(gain: Gain) -> Acquisition:
+    """log of the information gain."""
 
     def with_gradient(points: Array) -> tuple[Array, Array]:
         information, slope = gain.with_gradient(points)
         information = information + NEGLIGIBLE
-        log_gain, log_slope = np.log(information), slope / information[:, None]
-        if price is None:
-            return log_gain, log_slope
-        total, total_slope = price.with_gradient(points)
-        return log_gain - np.log(total), log_slope - total_slope / total[:, None]
+        return np.log(information), slope / information[:, None]
 
-    return Acquisition(value, with_gradient)
+    return Acquisition(lambda points: np.log(gain(points) + NEGLIGIBLE), with_gradient)
+
+
+def for_its_price(acquisition: Acquisition, price: Price) -> Acquisition:
+    """The acquisition, a logarithm, per unit of the price."""
+
+    def with_gradient(points: Array) -> tuple[Array, Array]:
+        value, gradient = acquisition.with_gradient(points)
+        total, slope = price.with_gradient(points)
+        return value - np.log(total), gradient - slope / total[:, None]
+
+    return Acquisition(lambda points: acquisition.value(points) - np.log(price(points)), with_gradient)
 
 
 def improvement_of(method: Method, pretended: Surrogate, best: float) -> Acquisition:

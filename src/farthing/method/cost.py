@@ -3,8 +3,9 @@
     log cost = log(theta_0 + theta_1 w(s)^p) + b . (x - 1/2) + GP(x, s)
 
 The trend is a fixed part plus work to a power, where w is the work that s means (`Fidelity.work`), and linear in x; a Matern 5/2
-process takes up the rest. All parameters are the most probable ones under weak priors. The trend matters: a plain GP falls back to
-the average cost where it has not been, and full fidelity is where nobody has been at first.
+process takes up the rest. All parameters are the most probable ones under priors; that of the process expects costs to be uneven by
+a factor of two, because places are chosen for being cheap, and of ten costs seven slopes are easily learned too steep. The trend
+matters: a plain GP falls back to the average cost where it has not been, and full fidelity is where nobody has been at first.
 
 FABOLAS' own model has no trend, and a regression on s in the place of the Matern kernel there (numerics/regression_kernel.py).
 """
@@ -27,10 +28,10 @@ from farthing.trials import History
 LOG_FLOOR = (-2.0, 3.0)
 LOG_WORK = (0.0, 3.0)
 LOG_POWER = (0.3, 0.5)
-SLOPE = (0.0, 1.0)
-LOG_VARIANCE = (np.log(0.02), 1.5)
+SLOPE = (0.0, 0.5)
+LOG_VARIANCE = (np.log(0.5), 0.7)
 LOG_LENGTHSCALE = (np.log(0.7), 0.7)
-LOG_NOISE = (np.log(1e-4), 2.5)
+LOG_NOISE = (np.log(1e-2), 2.5)
 """Normal priors (mean, sd). Floor and work relative to the geometric mean of the costs."""
 
 REGRESSION_LOG_VARIANCE = (0.0, 1.5)
@@ -118,6 +119,37 @@ class CostModel:
         mean, gradient = self.process.mean_and_gradient(points)
         # No further than floats reach.
         return np.clip(self.location + trend + mean[0], -650.0, 650.0), trend_gradient + gradient[0]
+
+
+@dataclass(frozen=True)
+class CountedCost:
+    """Cost as it counts in a price where a place that is cheap is not to be preferred for that.
+
+        c(x, s) max(1, least / c(x, 0)):
+
+    what costs less than `least` at full fidelity counts as if it cost that, and in proportion at others. dimensions: d of x.
+    """
+
+    cost: CostModel
+    dimensions: int
+    least: float
+
+    def __call__(self, points: Array) -> Array:
+        return self.cost(points) * np.maximum(1.0, self.least / self.cost(self._at_full(points)))
+
+    def with_gradient(self, points: Array) -> tuple[Array, Array]:
+        """Counted cost (m,) and its gradient (m, D)."""
+        cost, gradient = self.cost.with_gradient(points)
+        full, in_x = self.cost.with_gradient(self._at_full(points))
+        raised = full < self.least
+        factor = np.where(raised, self.least / full, 1.0)
+        gradient = gradient * factor[:, None]
+        relative = np.where(raised[:, None], in_x / full[:, None], 0.0)[:, : self.dimensions]
+        gradient[:, : self.dimensions] -= (cost * factor)[:, None] * relative
+        return cost * factor, gradient
+
+    def _at_full(self, points: Array) -> Array:
+        return np.column_stack([points[:, : self.dimensions], np.zeros(len(points))])
 
 
 def fit_cost(history: History, growth: float, previous: CostModel | None = None, regression: bool = False) -> CostModel:

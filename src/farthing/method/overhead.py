@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from farthing.method.cost import CostModel, last_scheduled
+from farthing.method.cost import CostModel, CountedCost, last_scheduled
 from farthing.numerics.box_search import minimize_in_box
 from farthing.numerics.kernels import Array
 from farthing.trials import History
@@ -86,12 +86,13 @@ class Price:
     """What an evaluation costs all in all: its own cost plus the mean overhead of the steps to come.
 
     thresholds: (N,) falling; with evaluations of at most thresholds[N-1] there are N more steps. means: (N,) mean overhead over
-    them, in units of cost.
+    them, in units of cost. counted: the cost as it counts, where that is not the cost itself.
     """
 
     cost: CostModel
     thresholds: Array
     means: Array
+    counted: CountedCost | None = None
 
     @classmethod
     def of(cls, cost: CostModel, overhead: Overhead, step: int, remaining: float | None, rate: float) -> Price:
@@ -125,12 +126,12 @@ class Price:
 
     def __call__(self, points: Array) -> Array:
         """Price at points (m, D): (m,)."""
-        cost = self.cost(points)
+        cost = (self.counted or self.cost)(points)
         return cost + self.mean_overhead(cost)
 
     def with_gradient(self, points: Array) -> tuple[Array, Array]:
         """Price (m,) and its gradient (m, D)."""
-        cost, gradient = self.cost.with_gradient(points)
+        cost, gradient = (self.counted or self.cost).with_gradient(points)
         ends, means = self.thresholds[::-1], self.means[::-1]
         right = np.clip(np.searchsorted(ends, cost), 1, max(len(ends) - 1, 1))
         slope = np.zeros(len(cost))

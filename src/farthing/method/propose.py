@@ -10,8 +10,17 @@ import numpy as np
 
 from farthing.method import trust
 from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize
-from farthing.method.acquisitions import NEGLIGIBLE, Gain, at_full_fidelity, hope, if_it_succeeds, improvement_of, information_rate
-from farthing.method.cost import CostModel, fit_cost
+from farthing.method.acquisitions import (
+    NEGLIGIBLE,
+    Gain,
+    at_full_fidelity,
+    for_its_price,
+    hope,
+    if_it_succeeds,
+    improvement_of,
+    information_of,
+)
+from farthing.method.cost import CostModel, CountedCost, fit_cost
 from farthing.method.design import SPARES, next_points
 from farthing.method.domain import Domain
 from farthing.method.doubt import HARDLY, is_due, roughened
@@ -28,10 +37,10 @@ from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.method.surrogate import Surrogate, fit_surrogate
 from farthing.method.taken import Taken
-from farthing.methods import ES, FABOLAS, PES, EnvPES, Method, Random
+from farthing.methods import EI, ES, FABOLAS, PES, EnvPES, Method, Random
 from farthing.numerics.kernels import Array
 from farthing.settings import Settings
-from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, History, Proposal, thinning
+from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, TRUTH, History, Proposal, thinning
 
 INITIAL_SHARE = 1.0 / 3.0
 """The initial design ends early when it has taken this share of the budget."""
@@ -47,6 +56,11 @@ COSTS = {NORMAL: 256, LIGHT: 64}
 
 NOISELESS = 1e-4
 """Where the noise is not stated, an inferred variance below this share of that of the values is taken for none."""
+
+KNOW, SEEK, IMPROVE = "know", "seek", "improve"
+"""What a proposal is to do: tell of the place of the minimum; the same, but knowing a minimum more exactly counts for nothing where
+more is to be hoped for elsewhere; or find lower values at full fidelity for their price, whatever cheaper evaluations would tell.
+"""
 
 LIKELIEST = 16
 """Representers of entropy search near which the next evaluation is looked for."""
@@ -90,12 +104,18 @@ class Situation:
         return len(self.history.trials)
 
     @property
+    def budget(self) -> float | None:
+        """All of it, spent or left."""
+        if self.remaining is None:
+            return None
+        return max(self.remaining, 0.0) + self.history.spent + self.overhead_rate * self.history.overhead_seconds
+
+    @property
     def budget_left(self) -> float:
         """The share of the budget that is left; 1 where there is none."""
-        if self.remaining is None:
+        if self.remaining is None or self.budget is None:
             return 1.0
-        left, spent = max(self.remaining, 0.0), self.history.spent + self.overhead_rate * self.history.overhead_seconds
-        return left / (left + spent) if left > 0.0 else 0.0
+        return self.remaining / self.budget if self.remaining > 0.0 else 0.0
 
     def at(self, level: str) -> Situation:
         """The same, to be thought about at that level."""
@@ -166,9 +186,12 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     checked = _check(situation, beliefs, taken, known)
     if checked is not None:
         return checked
-    thought, kind = deliberate(situation, beliefs, rng, polishing=not _seeking(situation)), ACQUISITION
-    if _doubtful(situation, beliefs, thought, rng):
-        thought, kind = deliberate(situation, _doubted(situation, beliefs, rng), rng, polishing=False), DOUBT
+    if _distrusts(situation, surrogate):
+        thought, kind = deliberate(situation, beliefs, rng, IMPROVE), TRUTH
+    else:
+        thought, kind = deliberate(situation, beliefs, rng, SEEK if _seeking(situation) else KNOW), ACQUISITION
+        if _doubtful(situation, beliefs, thought, rng):
+            thought, kind = deliberate(situation, _doubted(situation, beliefs, rng), rng, SEEK), DOUBT
     climbs = CLIMBS[situation.effort]
     points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
     points = taken.new(points, thought.domain)
@@ -183,16 +206,25 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
 
 def _check(situation: Situation, beliefs: Beliefs, taken: Taken, known: Proposal) -> tuple[Array, Proposal] | None:
     """The place that is held for the best at full fidelity, and what is expected there, if it is time to look at the truth."""
-    history, method, surrogate = situation.history, situation.method, beliefs.surrogate
-    if not isinstance(method, EnvPES) or not method.check or not surrogate.with_fidelity:
+    history, surrogate = situation.history, beliefs.surrogate
+    if not _checks(situation, surrogate):
         return None
     best = best_by_mean(history, surrogate, beliefs.minima)
     at_full = np.append(best, 0.0)
-    due = trust.is_due(history, best, float(beliefs.cost(at_full[None])[0]))
+    due = trust.wants_check(history, best, float(beliefs.cost(at_full[None])[0]))
     if not due or not len(taken.free(at_full[None])):
         return None
     promise = recommendation_of(history, surrogate, best)
     return _within_limit(situation, beliefs, at_full, replace(known, kind=CHECK, recommendation=promise))
+
+
+def _checks(situation: Situation, surrogate: Surrogate) -> bool:
+    return isinstance(situation.method, EnvPES) and situation.method.check and surrogate.with_fidelity
+
+
+def _distrusts(situation: Situation, surrogate: Surrogate) -> bool:
+    """Whether to do without cheap evaluations for a while."""
+    return _checks(situation, surrogate) and trust.is_broken(situation.history)
 
 
 def _full_if_nearly(situation: Situation, thought: Deliberation, chosen: Array, taken: Taken) -> Array:
@@ -266,11 +298,9 @@ class Deliberation:
         return self.price.cost(self.lift(decided))
 
 
-def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator, polishing: bool = True) -> Deliberation:
+def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator, aim: str = KNOW) -> Deliberation:
     """Draw minimizers, condition on each, weigh information against price; or the entropy that representers would lose; or take the
-    improvement, for methods that do.
-
-    polishing: whether knowing a minimum more exactly counts where more is to be hoped for elsewhere.
+    improvement, for methods that do, and where that is the aim.
     """
     history, method, settings = situation.history, situation.method, situation.settings
     surrogate, minima = beliefs.surrogate, beliefs.minima
@@ -278,27 +308,28 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
     price = _price(situation, beliefs)
     gain: Gain | None = None
     minimizers = np.empty((0, surrogate.dimensions))
-    if isinstance(method, PES):
+    if aim == IMPROVE:
+        acquisition = for_its_price(improvement_of(EI(), pretended, float(minima.mean[0])), price)
+    elif isinstance(method, PES):
         support = draw_support(method.support, surrogate, minima, beliefs.feasibility, settings.support_points, rng)
         minimizers = _draw_minimizers(surrogate, support, settings, method, rng)
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         conditioned = condition_on_minimizers(surrogate, pretended.process, minimizers, rivals, method)
-        indifference = 0.0 if polishing else _indifference(situation, beliefs, minimizers, rng)
+        indifference = 0.0 if aim == KNOW else _indifference(situation, beliefs, minimizers, rng)
         gain = InformationGain.of(surrogate, conditioned, settings.tolerance, indifference)
     elif isinstance(method, ES):
         representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
         gain = EntropyReduction.of(surrogate, pretended.process, representers, settings.tolerance)
         minimizers = gain.likeliest(LIKELIEST)[:, : surrogate.dimensions]
-    if gain is not None:
-        acquisition = information_rate(gain, price if method.priced else None)
     else:
         acquisition = improvement_of(method, pretended, float(minima.mean[0]))
-
+    if gain is not None:
+        acquisition = for_its_price(information_of(gain), price) if method.priced else information_of(gain)
     if beliefs.feasibility is not None:
         acquisition = if_it_succeeds(acquisition, beliefs.feasibility)
 
-    domain = Domain(surrogate.space, method.chooses_fidelity and surrogate.with_fidelity)
+    domain = Domain(surrogate.space, method.chooses_fidelity and surrogate.with_fidelity and aim != IMPROVE)
     places = informed_places(minima, minimizers)
     points = candidates(surrogate, places, domain, SAMPLE[situation.effort], rng, quasi=situation.effort == NORMAL)
     if domain.with_fidelity or not surrogate.with_fidelity:
@@ -336,7 +367,10 @@ def _price(situation: Situation, beliefs: Beliefs) -> Price:
     if isinstance(method, FABOLAS) and method.overhead == "last":
         thought = [t.overhead for t in situation.history.trials if t.proposal.kind != "added"]
         return Price.constant(beliefs.cost, rate * thought[-1] if thought else 0.0)
-    return Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, rate)
+    price = Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, rate)
+    if not isinstance(method, EnvPES) or situation.budget is None or not beliefs.surrogate.with_fidelity:
+        return price
+    return replace(price, counted=CountedCost(beliefs.cost, beliefs.surrogate.dimensions, method.trifle * situation.budget))
 
 
 def _hope(
