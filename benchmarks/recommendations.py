@@ -27,7 +27,9 @@ from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import MARKS, SLACK
 from farthing.method.effort import NORMAL, Tally
 from farthing.method.propose import Beliefs
+from farthing.method.recommend import recommend
 from farthing.numerics.kernels import Probes
+from farthing.settings import Settings
 from farthing.trials import History
 
 RESULTS = Path(__file__).parent / "results" / "recommendations.json"
@@ -42,6 +44,7 @@ Array = np.ndarray
 class Known:
     """What a rule goes by. at_full: (n, d) places evaluated at full fidelity, with their values; at_any: places at any fidelity."""
 
+    history: History
     beliefs: Beliefs
     at_any: Array
     at_full: Array
@@ -51,7 +54,7 @@ class Known:
     def of(cls, history: History, beliefs: Beliefs) -> Known:
         d = beliefs.surrogate.dimensions
         full = (history.points[:, d:] == 0.0).all(axis=1)
-        return cls(beliefs, np.unique(history.points[:, :d], axis=0), history.points[full, :d], history.values[full])
+        return cls(history, beliefs, np.unique(history.points[:, :d], axis=0), history.points[full, :d], history.values[full])
 
     def mean(self, x: Array) -> Array:
         return self.beliefs.surrogate.mixture(x)[0]
@@ -70,13 +73,9 @@ def posterior_minimum(known: Known) -> Array:
 
 def halfway(repeatable: float, known: Known) -> Array:
     """farthing's own rule, by how likely the objective is to give the same value again."""
-    surrogate = known.beliefs.surrogate
-    untried, places = posterior_minimum(known), known.at_full
-    if not len(places):
-        return untried
-    mean, seen = known.mean(places), surrogate.standardization.apply(known.values)
-    expected = mean + repeatable * (seen - mean)
-    return places[np.argmin(expected)] if expected.min() < known.mean(untried[None])[0] else untried
+    beliefs, space = known.beliefs, known.history.space
+    best = recommend(known.history, beliefs.surrogate, beliefs.minima, Settings(repeatable=repeatable))
+    return space.unit_points([best.params])[0]
 
 
 def best_at_any(known: Known) -> Array:

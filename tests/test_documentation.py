@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,13 @@ def test_the_reference_has_every_setting_with_its_default_and_meaning():
     assert rows("docs/reference.md", "Settings") == expected
 
 
+def _written(default):
+    """A default as one would write it: text in double quotes, and a number such as 1/60 as that."""
+    if isinstance(default, float) and len(repr(default)) > 6:
+        return str(Fraction(default).limit_denominator(1000))
+    return f'"{default}"' if isinstance(default, str) else str(default)
+
+
 def test_the_reference_has_every_method_with_its_options_and_their_defaults():
     listed = {name.strip('`"'): (made, options) for name, made, options in rows("docs/reference.md", "Methods")}
     assert list(listed) == list(METHODS)
@@ -76,7 +84,7 @@ def test_the_reference_has_every_method_with_its_options_and_their_defaults():
         made, options = listed[name]
         assert made == f"`ft.methods.{kind.__name__}()`"
         own = [f for f in dataclasses.fields(kind) if f.name in kind.__annotations__]
-        defaults = [f'`{f.name}="{f.default}"`' if isinstance(f.default, str) else f"`{f.name}={f.default}`" for f in own]
+        defaults = [f"`{f.name}={_written(f.default)}`" for f in own]
         inherited = "those of PES; " if name == "envpes" else "those of ES; " if name == "fabolas" else ""
         assert options == inherited + ", ".join(defaults)
 

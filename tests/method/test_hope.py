@@ -14,7 +14,7 @@ from farthing.method.acquisition_search import maximize
 from farthing.method.acquisitions import hope
 from farthing.method.minimizers import condition_on_minimizers
 from farthing.method.predictive_entropy import InformationGain
-from farthing.method.propose import Situation, believe, deliberate
+from farthing.method.propose import KNOW, SEEK, Situation, believe, deliberate
 from farthing.methods import PES
 from farthing.numerics.kernels import Probes
 
@@ -111,7 +111,7 @@ def test_a_search_for_enough_ends_where_there_is_enough(enough):
 def test_to_deliberate_without_polishing_leads_away_from_a_known_minimum():
     """The same history and beliefs: the best candidate is nearer to the known minimum with polishing than without."""
 
-    def distance(polishing, seed):
+    def distance(aim, seed):
         settings = ft.Settings(confirm=False, noise=0.0, thinking_share=1.0, initial=1)
         study = ft.Study({"x": ft.Real(0.0, 1.0)}, method="pes", seed=seed, settings=settings)
         near = np.array([0.001, 0.004, 0.01, 0.02, 0.03, 0.05])
@@ -119,9 +119,9 @@ def test_to_deliberate_without_polishing_leads_away_from_a_known_minimum():
             value = -0.5 * np.exp(-(((x - 0.3) / 0.1) ** 2)) + 0.3 * np.sin(30.0 * x) * (x > 0.45)
             study.add({"x": float(x)}, float(value))
         situation = Situation(study.history, study.method, settings, seed, None, 0.0)
-        thought = deliberate(situation, believe(situation), np.random.default_rng(seed), polishing)
+        thought = deliberate(situation, believe(situation), np.random.default_rng(seed), aim)
         points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, settings.starts)
         return abs(points[0, 0] - 0.3)
 
-    assert np.median([distance(True, seed) for seed in range(5)]) < 2e-3
-    assert np.median([distance(False, seed) for seed in range(5)]) > 5e-3
+    assert np.median([distance(KNOW, seed) for seed in range(5)]) < 2e-3
+    assert np.median([distance(SEEK, seed) for seed in range(5)]) > 5e-3

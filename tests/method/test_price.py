@@ -10,9 +10,9 @@ from method.problems import history_of
 from oracles import central_difference
 
 import farthing as ft
-from farthing.method.cost import Trend, fit_cost, last_scheduled
+from farthing.method.cost import CountedCost, Trend, fit_cost, last_scheduled
 from farthing.method.overhead import Overhead, Price, fit_overhead
-from farthing.method.propose import Situation, believe, propose
+from farthing.method.propose import Situation, believe, deliberate, propose
 from farthing.methods import EnvPES
 from farthing.trials import Proposal
 
@@ -117,6 +117,75 @@ def test_trend_of_log_cost_is_what_it_says_and_so_are_its_gradients_in_the_param
     np.testing.assert_allclose(value, expected, rtol=1e-12)
     numeric = central_difference(lambda p: Trend.of(p, 2, fidelity)(z), parameters, 1e-3)
     np.testing.assert_allclose(in_parameters, numeric, rtol=1e-8, atol=1e-9)
+
+
+def uneven(z):
+    """Costs that differ thirtyfold over x, and tenfold over s."""
+    return 30.0 ** z[:, 0] * (0.1 + 0.9 * (1.0 - z[:, 2])) * (1.0 + 0.2 * np.sin(5.0 * z[:, 1]))
+
+
+def known_costs(count=30):
+    points = np.random.default_rng(5).random((count, 3))
+    return fit_cost(history_of(points, np.zeros(count), uneven(points), fidelity=True), 1.2)
+
+
+def test_cheap_places_count_as_much_as_one_that_costs_a_trifle():
+    """By the formula; and the ratio of fidelities at one place, which is what a fidelity saves, stays."""
+    model, z = known_costs(), np.random.default_rng(6).random((200, 3))
+    counted = CountedCost(model, 2, 5.0)
+    full = np.column_stack([z[:, :2], np.zeros(200)])
+    assert 0.2 < (model(full) < 5.0).mean() < 0.8
+    np.testing.assert_allclose(counted(full), np.maximum(model(full), 5.0))
+    np.testing.assert_allclose(counted(z) / counted(full), model(z) / model(full))
+    np.testing.assert_allclose(CountedCost(model, 2, 0.0)(z), model(z))
+
+
+def test_gradient_of_the_counted_cost_by_finite_differences():
+    counted, z = CountedCost(known_costs(), 2, 5.0), np.random.default_rng(7).uniform(0.05, 0.95, (60, 3))
+    value, gradient = counted.with_gradient(z)
+    np.testing.assert_allclose(value, counted(z))
+    numeric = np.stack([central_difference(lambda p: counted(p.reshape(1, 3)), point, 1e-5)[0] for point in z])
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("budget", "trifle", "raised"), [(None, 1 / 60, False), (300.0, 1 / 60, True), (300.0, 0.0, False)])
+def test_a_trifle_is_a_share_of_the_whole_budget(budget, trifle, raised):
+    """300 of which 100 are spent: a sixtieth is 5, whatever is left."""
+    points = np.random.default_rng(5).random((12, 3))
+    costs = uneven(points) * 100.0 / uneven(points).sum()
+    history = history_of(points, points.sum(axis=1), costs, fidelity=True)
+    spent = float(sum(t.cost for t in history.trials))
+    made = tuple(replace(t, proposal=Proposal("acquisition")) for t in history.trials)
+    remaining = None if budget is None else budget - spent
+    situation = Situation(replace(history, trials=made), EnvPES(trifle=trifle), ft.Settings(), 0, remaining, 0.0)
+    beliefs = believe(situation)
+    price = deliberate(situation, beliefs, np.random.default_rng(0)).price
+    full = np.column_stack([np.random.default_rng(8).random((50, 2)), np.zeros(50)])
+    cost = beliefs.cost(full)
+    assert (cost < 5.0).any()
+    np.testing.assert_allclose(price(full), np.maximum(cost, 5.0) if raised else cost)
+    np.testing.assert_allclose(price.cost(full), cost)  # what is foretold to the user is the cost itself
+
+
+@pytest.mark.parametrize("trifle", [-0.1, 1.0, None, "much", float("nan")])
+def test_a_trifle_is_a_share(trifle):
+    with pytest.raises(ft.SettingsError, match=r"trifle is .*; give a share of the budget from 0, below 1"):
+        EnvPES(trifle=trifle)
+
+
+def test_slopes_of_seven_axes_are_not_believed_after_ten_costs():
+    """Costs that owe nothing to x but are uneven by a factor of two: of ten of them, slopes that explain it all can be made. The
+    place that is predicted to be the cheapest of a thousand is really as dear as any, and is to be foretold as nearly that.
+    """
+    short = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        points = np.column_stack([rng.random((10, 7)), rng.uniform(0.5, 1.0, 10)])
+        costs = quadratic(points[:, -1]) * np.exp(0.5 * rng.standard_normal(10))
+        model = fit_cost(history_of(points, np.zeros(10), costs, fidelity=True), 1.2)
+        anywhere = np.column_stack([rng.random((1000, 7)), np.full(1000, 0.75)])
+        short.append(np.log(quadratic(0.75) / model(anywhere).min()))
+    assert np.mean(short) < 1.0
 
 
 def test_schedule_counts_every_small_number_and_then_grows():

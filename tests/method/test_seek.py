@@ -32,9 +32,9 @@ def turns(monkeypatch):
     seen = []
     deliberate = propose.deliberate
 
-    def watched(situation, beliefs, rng, polishing=True):
-        seen.append(polishing)
-        return deliberate(situation, beliefs, rng, polishing)
+    def watched(situation, beliefs, rng, aim):
+        seen.append(aim == propose.KNOW)
+        return deliberate(situation, beliefs, rng, aim)
 
     monkeypatch.setattr(propose, "deliberate", watched)
     return seen

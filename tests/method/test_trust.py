@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from filled import filled
 from method.problems import history_of
+from scipy.stats import norm
 
 import farthing as ft
+from farthing.method.propose import Situation, believe, propose
 from farthing.method.trust import FIRST, NEAR, Standing, is_broken, wants_check
 from farthing.methods import PES, EnvPES
 from farthing.report import why
@@ -85,6 +87,30 @@ def test_a_check_that_failed_tells_nothing_of_trust():
     assert due(*before, cheap(4.0), failed, cheap(4.0))
 
 
+def test_a_broken_promise_owes_what_was_spent_on_cheap_evaluations_and_full_ones_pay_for_it():
+    usual = [trial(0, "initial", value=1.0)] * 9
+    kept, broken = check(0.4), check(0.6)
+
+    def owed(*trials):
+        standing = Standing.of(history(*usual, *trials))
+        assert is_broken(history(*usual, *trials)) == (standing.owed > 0.0)
+        return standing.owed
+
+    def full(cost, kind="truth"):
+        return trial(0, kind, cost, s=0.0, value=1.0)
+
+    assert owed(cheap(1.5), cheap(0.7)) == 0.0
+    assert owed(cheap(1.5), cheap(0.7), kept) == 0.0
+    assert owed(cheap(1.5), cheap(0.7), broken) == pytest.approx(2.2)
+    assert owed(cheap(2.2), broken, full(0.9)) == pytest.approx(1.3)
+    assert owed(cheap(2.2), broken, full(0.9, "acquisition")) == pytest.approx(1.3)
+    assert owed(cheap(2.2), broken, full(0.9), full(5.0)) == 0.0
+    assert owed(cheap(2.2), broken, full(5.0), cheap(3.0), broken) == pytest.approx(3.0)  # there is no credit
+    assert owed(cheap(2.2), broken, cheap(3.0), broken) == pytest.approx(5.2)
+    assert owed(cheap(2.2), broken, cheap(3.0), kept) == 0.0
+    assert owed(cheap(2.2), check(None, state="pending", cost=None, predicted=1.0)) == 0.0
+
+
 def test_a_place_next_to_one_evaluated_at_full_fidelity_needs_no_check():
     def near(distance, s):
         return due(cheap(2.0), trial(0, "acquisition", s=s, x=0.5 + distance))
@@ -135,6 +161,53 @@ def test_a_study_that_is_sure_by_cheap_evaluations_checks_and_learns(seed):
     study.tell(asked, overfits(**asked.kwargs), cost=1.0)
     found = study.recommend().params["x"]
     assert overfits(found, 0.0) < overfits(believed.params["x"], 0.0)
+
+
+def broken(method="envpes", seed=0):
+    """The same study after a check that broke its promise."""
+    study = sure(method, seed)
+    asked = study.ask()
+    assert asked.proposal.kind == "check"
+    study.tell(asked, 5.0, cost=1.0)
+    return study
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_broken_promise_improvement_at_full_fidelity_has_its_turn(seed):
+    study = broken(seed=seed)
+    spent, owed = 0.0, Standing.of(study.history).owed
+    assert owed == pytest.approx(2.4)  # 24 cheap evaluations of 0.1
+    while (asked := study.ask()).proposal.kind == "truth":
+        assert asked.fidelity == 0.0
+        assert why(asked) == "truth: a check broke its promise; the most to be gained at full fidelity"
+        study.tell(asked, overfits(**asked.kwargs), cost=1.0)
+        spent += 1.0
+    assert spent == 3.0  # the least whole number of them
+    assert {t.proposal.kind for t in study.trials[-4:-1]} == {"truth"}
+
+
+def test_the_turn_goes_to_the_most_improvement_for_its_price():
+    """Against the textbook's formula on a fine grid, the price being that of full fidelity there."""
+    study = broken()
+    situation = Situation(study.history, study.method, study.settings, 0, None, 0.0)
+    beliefs = believe(situation)
+    grid = np.column_stack([np.linspace(0.0, 1.0, 2001), np.zeros(2001)])
+    mean, variance = beliefs.surrogate.process.marginals(grid)
+    sd = np.sqrt(variance)
+    z = (beliefs.minima.mean[0] - mean) / sd
+    improvement = beliefs.surrogate.weights @ (sd * (z * norm.cdf(z) + norm.pdf(z)))
+    rate = improvement / beliefs.cost(grid)
+    point, proposal = propose(situation, beliefs)
+    assert proposal.kind == "truth"
+    chosen = round(2000 * point[0])
+    assert point[1] == 0.0
+    assert rate[chosen] > 0.99 * rate.max()
+
+
+def test_a_study_without_checks_knows_no_broken_promise():
+    study = broken()
+    situation = Situation(study.history, EnvPES(check=False), study.settings, 0, None, 0.0)
+    assert propose(situation, believe(situation))[1].kind == "acquisition"
 
 
 def test_there_is_no_check_before_it_is_due():
