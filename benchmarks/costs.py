@@ -36,9 +36,12 @@ RANGES = ((10, 12), (13, 20), (21, 40))
 AFTER = (10, 11, 12, 13, 14, 16, 18, 20, 24, 30, 40)
 PLACES = 100
 
+FORMER = {"LOG_VARIANCE": (np.log(0.02), 1.5), "SLOPE": (0.0, 1.0), "LOG_NOISE": (np.log(1e-4), 2.5)}
+"""Priors that farthing had before."""
+
 PRIORS: dict[str, dict[str, tuple[float, float]]] = {
     "farthing": {},
-    "farthing's before": {"LOG_VARIANCE": (np.log(0.02), 1.5), "SLOPE": (0.0, 1.0), "LOG_NOISE": (np.log(1e-4), 2.5)},
+    "farthing's before": FORMER,
     "slopes of sd 1": {"SLOPE": (0.0, 1.0)},
     "slopes of sd 0.3": {"SLOPE": (0.0, 0.3)},
     "process of variance 0.2": {"LOG_VARIANCE": (np.log(0.2), 0.7)},

@@ -19,7 +19,7 @@ import argparse
 import json
 import platform
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -30,12 +30,13 @@ from unittest.mock import patch
 import numpy as np
 
 import farthing as ft
+from benchmarks.costs import FORMER
 from benchmarks.peers import run, tasks
 from benchmarks.peers.farthing_peers import Farthing
 from benchmarks.peers.interface import PEERS
 from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import SLACK
-from farthing.method import hyperparameters, propose
+from farthing.method import cost, hyperparameters, propose
 from farthing.method.predictive_entropy import InformationGain
 from farthing.methods import EnvPES
 
@@ -77,6 +78,12 @@ def _tolerant(share: float) -> Callable[[], AbstractContextManager[Any]]:
     return lambda: patch.object(InformationGain, "of", classmethod(of))
 
 
+@contextmanager
+def _both(one: AbstractContextManager[Any], other: AbstractContextManager[Any]) -> Iterator[None]:
+    with one, other:
+        yield
+
+
 _usual_priors = hyperparameters.Layout.priors.fget
 
 
@@ -111,6 +118,20 @@ VARIANTS = {
     ),
     "no doubt": Variant("nothing is spent on the doubt that the objective may be rougher than it seems", EnvPES(doubt=False)),
     "no checks": Variant("cheap evaluations are never checked, as in the paper", EnvPES(check=False)),
+    "no truth": Variant(
+        "after a check that broke its promise nothing more is spent at full fidelity",
+        changed=lambda: patch.object(propose.trust, "is_broken", lambda history: False),
+    ),
+    "trifles count": Variant("cheap places are preferred for it however little they cost, as in the paper", EnvPES(trifle=0.0)),
+    "former priors of cost": Variant(
+        "slopes of the cost along x are taken to be steeper, and costs to be more even",
+        changed=lambda: patch.multiple(cost, **FORMER),
+    ),
+    "version before": Variant(
+        "no truth, trifles count, former priors of cost",
+        EnvPES(trifle=0.0),
+        changed=lambda: _both(patch.object(propose.trust, "is_broken", lambda history: False), patch.multiple(cost, **FORMER)),
+    ),
     "any fidelity": Variant(
         "a fidelity that saves less than a tenth of the price may be chosen, as in the paper", EnvPES(nearly=1.0)
     ),

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # benchmarks is a folder of the project, not part of the package
 
-from benchmarks import recommendations  # noqa: E402
+from benchmarks import costs, recommendations  # noqa: E402
 from benchmarks.peers import __main__ as driver  # noqa: E402
 from benchmarks.peers import (  # noqa: E402
     document,
@@ -34,6 +34,7 @@ from benchmarks.peers import (  # noqa: E402
 )
 from benchmarks.peers.interface import PEERS, Best, Peer, sobol_design  # noqa: E402
 from benchmarks.peers.problem import Axis, Fidelity  # noqa: E402
+from farthing.method import cost as cost_model  # noqa: E402
 from farthing.numerics.kernels import Probes  # noqa: E402
 
 make_task = cache(tasks.make_task)
@@ -283,6 +284,25 @@ def test_rules_of_recommending_are_asked_at_a_recorded_history(farthing_run):
     chance = known.chance(minimum, tried)
     assert (recommendations.if_likely(chance - 1e-9, recommendations.best_at_full, known) == minimum).all()
     assert (recommendations.if_likely(chance + 1e-9, recommendations.best_at_full, known) == tried).all()
+
+
+def test_costs_are_foretold_from_those_before_by_each_set_of_priors(farthing_run):
+    task, steps, _ = farthing_run
+    before = cost_model.SLOPE
+    found = {}
+    for name, kind, n, error in costs.errors(task, steps[:17]):
+        found.setdefault((name, kind, n), []).append(error)
+    assert cost_model.SLOPE == before
+    assert {n for _, _, n in found} == {10, 11, 12, 13, 14, 16}
+    assert all(len(these) == (1 if kind == "next" else 100) for (_, kind, _), these in found.items())
+    known = recommendations.known_after(task, 0, steps[:12]).history
+    z = np.append(known.space.unit_points([steps[12]["params"]])[0], known.space.unit_fidelities([steps[12]["fidelity"]])[0])
+    expected = np.log(steps[12]["cost"] / cost_model.fit_cost(known, 1.2)(z[None])[0])
+    assert found["farthing", "next", 12] == pytest.approx([expected])
+    assert found["farthing's before", "next", 12] != pytest.approx([expected], rel=1e-6)
+
+    rows = costs.summarize({("simulated", "farthing", "next", 10): [0.3], ("simulated", "farthing", "next", 12): [-0.1]})
+    assert [(row["rms"], row["mean"], row["count"]) for row in rows] == [(round(0.05**0.5, 3), 0.1, 2)]
 
 
 class Scripted(Peer):
