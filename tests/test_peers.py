@@ -292,7 +292,7 @@ def test_costs_are_foretold_from_those_before_by_each_set_of_priors(farthing_run
     found = {}
     for name, kind, n, error in costs.errors(task, steps[:17]):
         found.setdefault((name, kind, n), []).append(error)
-    assert cost_model.SLOPE == before
+    assert before == cost_model.SLOPE
     assert {n for _, _, n in found} == {10, 11, 12, 13, 14, 16}
     assert all(len(these) == (1 if kind == "next" else 100) for (_, kind, _), these in found.items())
     known = recommendations.known_after(task, 0, steps[:12]).history
