@@ -10,7 +10,7 @@ from method.problems import history_of
 from oracles import central_difference
 
 import farthing as ft
-from farthing.method.cost import CountedCost, Trend, fit_cost, last_scheduled
+from farthing.method.cost import Trend, fit_cost, last_scheduled
 from farthing.method.overhead import Overhead, Price, fit_overhead
 from farthing.method.propose import Situation, believe, deliberate, propose
 from farthing.methods import EnvPES
@@ -129,19 +129,23 @@ def known_costs(count=30):
     return fit_cost(history_of(points, np.zeros(count), uneven(points), fidelity=True), 1.2)
 
 
+def trifling(trifle):
+    """A price of which the overhead is a part that grows with the number of steps to come."""
+    return replace(Price.of(known_costs(), Overhead((0.5, 1e-3, 1.5, 0.1)), 30, 2_000.0, 1.0), trifle=trifle)
+
+
 def test_cheap_places_count_as_much_as_one_that_costs_a_trifle():
-    """By the formula; and the ratio of fidelities at one place, which is what a fidelity saves, stays."""
-    model, z = known_costs(), np.random.default_rng(6).random((200, 3))
-    counted = CountedCost(model, 2, 5.0)
+    """By the formula; and the ratio of fidelities at one place, overhead included, which is what a fidelity saves, stays."""
+    paid, counted, z = trifling(0.0), trifling(6.0), np.random.default_rng(6).random((200, 3))
     full = np.column_stack([z[:, :2], np.zeros(200)])
-    assert 0.2 < (model(full) < 5.0).mean() < 0.8
-    np.testing.assert_allclose(counted(full), np.maximum(model(full), 5.0))
-    np.testing.assert_allclose(counted(z) / counted(full), model(z) / model(full))
-    np.testing.assert_allclose(CountedCost(model, 2, 0.0)(z), model(z))
+    assert 0.2 < (paid(full) < 6.0).mean() < 0.8
+    np.testing.assert_allclose(paid(z), paid.cost(z) + paid.mean_overhead(paid.cost(z)))
+    np.testing.assert_allclose(counted(full), np.maximum(paid(full), 6.0))
+    np.testing.assert_allclose(counted(z) / counted(full), paid(z) / paid(full))
 
 
-def test_gradient_of_the_counted_cost_by_finite_differences():
-    counted, z = CountedCost(known_costs(), 2, 5.0), np.random.default_rng(7).uniform(0.05, 0.95, (60, 3))
+def test_gradient_of_a_price_with_trifles_by_finite_differences():
+    counted, z = trifling(6.0), np.random.default_rng(7).uniform(0.05, 0.95, (60, 3))
     value, gradient = counted.with_gradient(z)
     np.testing.assert_allclose(value, counted(z))
     numeric = np.stack([central_difference(lambda p: counted(p.reshape(1, 3)), point, 1e-5)[0] for point in z])

@@ -121,37 +121,6 @@ class CostModel:
         return np.clip(self.location + trend + mean[0], -650.0, 650.0), trend_gradient + gradient[0]
 
 
-@dataclass(frozen=True)
-class CountedCost:
-    """Cost as it counts in a price where a place that is cheap is not to be preferred for that.
-
-        c(x, s) max(1, least / c(x, 0)):
-
-    what costs less than `least` at full fidelity counts as if it cost that, and in proportion at others. dimensions: d of x.
-    """
-
-    cost: CostModel
-    dimensions: int
-    least: float
-
-    def __call__(self, points: Array) -> Array:
-        return self.cost(points) * np.maximum(1.0, self.least / self.cost(self._at_full(points)))
-
-    def with_gradient(self, points: Array) -> tuple[Array, Array]:
-        """Counted cost (m,) and its gradient (m, D)."""
-        cost, gradient = self.cost.with_gradient(points)
-        full, in_x = self.cost.with_gradient(self._at_full(points))
-        raised = full < self.least
-        factor = np.where(raised, self.least / full, 1.0)
-        gradient = gradient * factor[:, None]
-        relative = np.where(raised[:, None], in_x / full[:, None], 0.0)[:, : self.dimensions]
-        gradient[:, : self.dimensions] -= (cost * factor)[:, None] * relative
-        return cost * factor, gradient
-
-    def _at_full(self, points: Array) -> Array:
-        return np.column_stack([points[:, : self.dimensions], np.zeros(len(points))])
-
-
 def fit_cost(history: History, growth: float, previous: CostModel | None = None, regression: bool = False) -> CostModel:
     """The cost model after the observations of a history; with no cost known, what the priors expect.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from farthing.method.cost import CostModel, CountedCost, last_scheduled
+from farthing.method.cost import CostModel, last_scheduled
 from farthing.numerics.box_search import minimize_in_box
 from farthing.numerics.kernels import Array
 from farthing.trials import History
@@ -86,13 +86,17 @@ class Price:
     """What an evaluation costs all in all: its own cost plus the mean overhead of the steps to come.
 
     thresholds: (N,) falling; with evaluations of at most thresholds[N-1] there are N more steps. means: (N,) mean overhead over
-    them, in units of cost. counted: the cost as it counts, where that is not the cost itself.
+    them, in units of cost. trifle: places x where full fidelity has a lower price count as if it had this one,
+
+        price(x, s) max(1, trifle / price(x, 0)),
+
+    so that no place is preferred for being cheaper than that, and what a fidelity saves at one place stays as it is.
     """
 
     cost: CostModel
     thresholds: Array
     means: Array
-    counted: CountedCost | None = None
+    trifle: float = 0.0
 
     @classmethod
     def of(cls, cost: CostModel, overhead: Overhead, step: int, remaining: float | None, rate: float) -> Price:
@@ -126,12 +130,29 @@ class Price:
 
     def __call__(self, points: Array) -> Array:
         """Price at points (m, D): (m,)."""
-        cost = (self.counted or self.cost)(points)
-        return cost + self.mean_overhead(cost)
+        price = self._paid(points)
+        return price if self.trifle == 0.0 else price * np.maximum(1.0, self.trifle / self._paid(_at_full(points)))
 
     def with_gradient(self, points: Array) -> tuple[Array, Array]:
         """Price (m,) and its gradient (m, D)."""
-        cost, gradient = (self.counted or self.cost).with_gradient(points)
+        price, gradient = self._paid_with_gradient(points)
+        if self.trifle == 0.0:
+            return price, gradient
+        full, in_x = self._paid_with_gradient(_at_full(points))
+        relative = in_x / full[:, None]
+        relative[:, -1] = 0.0
+        raised = np.flatnonzero(full < self.trifle)
+        factor = (self.trifle / full)[raised, None]
+        gradient[raised] = factor * (gradient[raised] - price[raised, None] * relative[raised])
+        price[raised] *= factor[:, 0]
+        return price, gradient
+
+    def _paid(self, points: Array) -> Array:
+        cost = self.cost(points)
+        return cost + self.mean_overhead(cost)
+
+    def _paid_with_gradient(self, points: Array) -> tuple[Array, Array]:
+        cost, gradient = self.cost.with_gradient(points)
         ends, means = self.thresholds[::-1], self.means[::-1]
         right = np.clip(np.searchsorted(ends, cost), 1, max(len(ends) - 1, 1))
         slope = np.zeros(len(cost))
@@ -140,3 +161,8 @@ class Price:
             rise = (means[right] - means[right - 1]) / np.maximum(ends[right] - ends[right - 1], 1e-300)
             slope = np.where(inside, rise, 0.0)
         return cost + self.mean_overhead(cost), gradient * (1.0 + slope)[:, None]
+
+
+def _at_full(points: Array) -> Array:
+    """The same places (m, D) at full fidelity, their last axis."""
+    return np.column_stack([points[:, :-1], np.zeros(len(points))])

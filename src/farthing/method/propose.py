@@ -20,7 +20,7 @@ from farthing.method.acquisitions import (
     improvement_of,
     information_of,
 )
-from farthing.method.cost import CostModel, CountedCost, fit_cost
+from farthing.method.cost import CostModel, fit_cost
 from farthing.method.design import SPARES, next_points
 from farthing.method.domain import Domain
 from farthing.method.doubt import HARDLY, is_due, roughened
@@ -370,7 +370,7 @@ def _price(situation: Situation, beliefs: Beliefs) -> Price:
     price = Price.of(beliefs.cost, beliefs.overhead, situation.number, situation.remaining, rate)
     if not isinstance(method, EnvPES) or situation.budget is None or not beliefs.surrogate.with_fidelity:
         return price
-    return replace(price, counted=CountedCost(beliefs.cost, beliefs.surrogate.dimensions, method.trifle * situation.budget))
+    return replace(price, trifle=method.trifle * situation.budget)
 
 
 def _hope(
