@@ -58,7 +58,7 @@ def test_an_objective_that_is_the_same_at_every_fidelity_is_evaluated_cheaply(se
     result = study.run(lambda x, y, s: ft.Evaluation(truth(x, y), cost=cost(s)), budget=120.0)
     chosen = [t for t in study.trials if t.proposal.kind == "acquisition"]
     assert np.median([t.fidelity for t in chosen]) > 0.9
-    assert np.mean([t.fidelity > 0.8 for t in chosen]) > 0.8
+    assert np.mean([t.fidelity > 0.8 for t in chosen]) > 0.7
     assert study.trials[-1].proposal.kind == "confirmation"
     assert study.trials[-1].fidelity == 0.0
     assert truth(**result.x) < 1e-3

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farthing.method import trust
 from farthing.method.acquisition_search import Acquisition, candidates, informed_places, maximize
@@ -57,6 +58,9 @@ COSTS = {NORMAL: 256, LIGHT: 64}
 NOISELESS = 1e-4
 """Where the noise is not stated, an inferred variance below this share of that of the values is taken for none."""
 
+HARDLY_ABOVE = 1e-3
+"""By how much a predicted cost may exceed what is left: costs are not foretold to the last digit, even where all are the same."""
+
 KNOW, SEEK, IMPROVE = "know", "seek", "improve"
 """What a proposal is to do: tell of the place of the minimum; the same, but knowing a minimum more exactly counts for nothing where
 more is to be hoped for elsewhere; or find lower values at full fidelity for their price, whatever cheaper evaluations would tell.
@@ -102,6 +106,10 @@ class Situation:
     @property
     def number(self) -> int:
         return len(self.history.trials)
+
+    def allows(self, costs: Array) -> NDArray[np.bool_]:
+        """Which of the predicted costs (m,) are within the limit, or hardly above it."""
+        return np.full(len(costs), True) if self.limit is None else np.asarray(costs <= (1.0 + HARDLY_ABOVE) * self.limit)
 
     @property
     def budget(self) -> float | None:
@@ -195,10 +203,9 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     climbs = CLIMBS[situation.effort]
     points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
     points = taken.new(points, thought.domain)
-    if situation.limit is not None:
-        points = points[thought.cost(points) <= situation.limit]
-        if not len(points):
-            return None
+    points = points[situation.allows(thought.cost(points))]
+    if not len(points):
+        return None
     chosen = _full_if_nearly(situation, thought, points[0], taken)
     point = np.append(chosen, 0.0) if len(chosen) == surrogate.dimensions else chosen
     return point, replace(known, kind=kind, **_reasons(thought, chosen))
@@ -237,7 +244,7 @@ def _full_if_nearly(situation: Situation, thought: Deliberation, chosen: Array, 
         return chosen
     full = np.append(chosen[:-1], 0.0)
     price, at_full = thought.price(np.stack([chosen, full]))
-    allowed = situation.limit is None or thought.cost(full[None])[0] <= situation.limit
+    allowed = situation.allows(thought.cost(full[None]))[0]
     return full if at_full < situation.method.nearly * price and allowed and len(taken.free(full[None])) else chosen
 
 
@@ -274,7 +281,7 @@ def _within_limit(situation: Situation, beliefs: Beliefs, point: Array, known: P
     """A point that was not chosen for its price, unless it is predicted to cost more than the limit."""
     axes = beliefs.surrogate.process.probes.points.shape[1]
     cost = float(beliefs.cost(point[None, :axes])[0])
-    return None if situation.limit is not None and cost > situation.limit else (point, replace(known, predicted_cost=cost))
+    return (point, replace(known, predicted_cost=cost)) if situation.allows(np.array([cost]))[0] else None
 
 
 @dataclass(frozen=True)
