@@ -8,8 +8,10 @@ import farthing as ft
 FIDELITY = ft.Fidelity("s", cheap=1.0, full=0.0)
 
 
-def designed(method="envpes", fidelity=FIDELITY, initial=10, d=2, seed=3, **settings):
-    """Places (n, d) and fidelities (n,) of the initial design of a study that falls along its first axis."""
+def designed(method="envpes", fidelity=FIDELITY, initial=10, d=2, seed=3, dearer=1.0, **settings):
+    """Places (n, d) and fidelities (n,) of the initial design of a study that falls along its first axis, at whose end an
+    evaluation is so many times dearer than at its beginning.
+    """
     study = ft.Study(
         {f"x{i}": ft.Real(0.0, 1.0) for i in range(d)},
         fidelity=fidelity,
@@ -20,7 +22,7 @@ def designed(method="envpes", fidelity=FIDELITY, initial=10, d=2, seed=3, **sett
     for _ in range(initial):
         trial = study.ask()
         assert trial.proposal.kind == "initial"
-        study.tell(trial, -trial.params["x0"], cost=1.0)
+        study.tell(trial, -trial.params["x0"], cost=dearer ** trial.params["x0"])
     places = np.array([list(trial.params.values()) for trial in study.trials])
     return places, np.array([trial.fidelity for trial in study.trials])
 
@@ -61,6 +63,16 @@ def test_the_last_is_the_best_place_so_far_at_full_fidelity(repeats):
     places, fidelities = designed(initial_repeats=repeats, noise=0.0)
     assert fidelities[-1] == 0.0
     assert places[-1].tolist() == places[np.argmax(places[:9, 0])].tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_last_is_at_the_best_place_that_is_not_dear(seed):
+    places, fidelities = designed(seed=seed, noise=0.0, dearer=1000.0)
+    x0 = places[:9, 0]
+    costs = 1000.0**x0 / np.median(1000.0**x0)
+    assert fidelities[-1] == 0.0
+    # Twice the median by what is predicted from nine costs, not to the last digit.
+    assert x0[costs <= 1.5].max() <= places[-1, 0] <= x0[costs <= 4.0].max() < x0.max()
 
 
 @pytest.mark.parametrize("repeats", [True, False])

@@ -46,6 +46,9 @@ from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, TRUTH, History, 
 INITIAL_SHARE = 1.0 / 3.0
 """The initial design ends early when it has taken this share of the budget."""
 
+DEAR = 2.0
+"""The initial design ends at no place that is dearer at full fidelity than so many times the median of its places."""
+
 SAMPLE = {NORMAL: 128, LIGHT: 64}
 """Candidates for the next evaluation that are anywhere."""
 
@@ -415,14 +418,15 @@ def _designing(situation: Situation) -> bool:
 def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) -> Array | None:
     """The next point (x, s) of the initial design; None after its end, and where it would only repeat what is there.
 
-    The last is the best place so far at full fidelity: cheap evaluations may agree with one another and not with the truth.
+    The last is at full fidelity, because cheap evaluations may agree with one another and not with the truth: at the best place so
+    far, but for those that are dear.
     """
     history, number = situation.history, situation.number
     if beliefs is not None and not _designing(situation):
         return None
     chooses = situation.method.chooses_fidelity and history.with_fidelity
     if beliefs is not None and beliefs.surrogate.with_fidelity and number == situation.settings.initial - 1:
-        best = np.append(beliefs.minima.evaluated[0], 0.0)
+        best = _best_of_design(history, beliefs)
         return best if len(taken.free(best[None])) else None
     domain = Domain(history.space, chooses)
     points = domain.scatter(next_points(history, situation.settings, situation.seed, chooses))
@@ -431,3 +435,12 @@ def _initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) 
     points = points if chooses else np.column_stack([points, np.zeros(len(points))])
     free = taken.free(points)
     return np.asarray(free[0]) if len(free) else None
+
+
+def _best_of_design(history: History, beliefs: Beliefs) -> Array:
+    """The place evaluated so far that is held for the best of those that are not dear, at full fidelity, (d + 1,)."""
+    places = history.points[:, :-1]
+    at_full = beliefs.surrogate.at_full_fidelity(places)
+    mean, _ = beliefs.surrogate.mixture(places)
+    costs = beliefs.cost(at_full)
+    return np.asarray(at_full[np.where(costs <= DEAR * np.median(costs), mean, np.inf).argmin()])
