@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from method.problems import history_of, known_surrogate
+from scipy.stats import norm
 
 import farthing as ft
 from farthing.method.local_minima import find_local_minima
 from farthing.method.recommend import best_by_mean, recommend
+from farthing.trials import Proposal
 
 GRID = np.linspace(0.0, 1.0, 21)
 
@@ -86,6 +88,31 @@ def test_without_noise_the_rule_changes_nothing():
     history, surrogate, minima = known((GRID - 0.37) ** 2 * 8.0, noise=1e-8)
     found = [place(history, surrogate, minima, repeatable=r) for r in (0.0, 0.5, 1.0)]
     assert found[0] == found[1] == found[2] == pytest.approx(0.37, abs=2e-3)
+
+
+def sparse(lengthscale, checked):
+    """A bowl tried at full fidelity at five places, of which one was a check, and its minimum at none of them."""
+    x = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
+    values, points = (x - 0.37) ** 2 * 8.0, np.column_stack([x, np.zeros(5)])
+    surrogate = known_surrogate(points, values, 1, [[lengthscale, 1.0]], noise=1e-8)
+    minima = find_local_minima(surrogate, None, np.random.default_rng(0))
+    history = history_of(points, values, fidelity=True)
+    trials = [replace(t, proposal=Proposal("check")) if i == checked else t for i, t in enumerate(history.trials)]
+    return replace(history, trials=tuple(trials)), surrogate, minima
+
+
+@pytest.mark.parametrize(("lengthscale", "likely"), [(0.2, False), (1.0, True)])
+def test_after_a_check_that_disappointed_a_place_that_was_not_tried_must_be_likely_to_be_better(lengthscale, likely):
+    disappointed = sparse(lengthscale, checked=4)  # at 1, after the lowest, at 0.5
+    _, surrogate, minima = disappointed
+    mean, variance = surrogate.mixture(minima.x[:1])
+    chance = norm.cdf((8.0 * 0.13**2 - mean[0]) / np.sqrt(variance[0]))
+    assert chance > 0.5
+    assert (chance > 0.8) == likely
+    untried = pytest.approx(minima.x[0, 0], abs=1e-6)
+    assert place(*disappointed) == (untried if likely else pytest.approx(0.5))
+    assert place(*sparse(lengthscale, checked=2)) == untried  # was the lowest so far
+    assert place(*disappointed, noise=0.1) == untried
 
 
 @pytest.mark.parametrize("chance", [-0.1, 1.1, "half", None, float("nan")])

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 import farthing as ft
 from farthing.method.propose import Situation, believe, propose
-from farthing.method.trust import FIRST, NEAR, Standing, is_broken, wants_check
+from farthing.method.trust import FIRST, NEAR, Standing, is_broken, is_disappointed, wants_check
 from farthing.methods import PES, EnvPES
 from farthing.report import why
 from farthing.trials import COMPLETE, FAILED, Proposal, Recommendation, Trial
@@ -50,9 +50,33 @@ def test_a_check_is_due_once_twice_the_price_of_a_full_evaluation_has_been_spent
     assert not due(cheap(1.0), cheap(1.1), full_cost=1.2)
 
 
-def test_only_cheaper_evaluations_count_and_not_the_design_or_what_was_added():
-    assert not due(trial(0, "initial", 10.0), trial(0, "added", 10.0), trial(0, "acquisition", 10.0, s=0.0), cheap(1.9))
-    assert due(trial(0, "initial", 10.0), cheap(2.0))
+def test_full_evaluations_count_a_tenth_and_neither_the_design_nor_what_was_added():
+    apart = [trial(0, "initial", 10.0), trial(0, "initial", 10.0, s=0.0), trial(0, "added", 10.0), trial(0, "added", 10.0, s=0.0)]
+    assert not due(*apart, trial(0, "acquisition", 10.0, s=0.0), cheap(0.9))
+    assert due(*apart, trial(0, "acquisition", 10.0, s=0.0), cheap(1.0))
+    assert not due(trial(0, "truth", 19.9, s=0.0))
+    assert due(trial(0, "truth", 20.0, s=0.0))
+
+
+def test_a_check_disappoints_if_it_is_worse_than_a_place_tried_at_full_fidelity_before():
+    def disappoints(*trials):
+        made = history(*[trial(0, "initial", value=9.0)] * 9, *trials)
+        assert is_disappointed(made) == Standing.of(made).disappointed
+        return is_disappointed(made)
+
+    tried = trial(0, "acquisition", s=0.0, value=0.3)
+    assert not disappoints(tried)
+    assert disappoints(tried, check(0.4))
+    assert not disappoints(tried, check(0.3))
+    assert not disappoints(trial(0, "acquisition", s=0.1, value=0.3), check(0.4))
+    assert not disappoints(check(0.4), tried)
+    assert disappoints(tried, check(0.4), trial(0, "acquisition", s=0.0, value=0.1))
+    assert not disappoints(tried, check(0.4), check(0.2))
+    assert disappoints(tried, check(0.4), check(None, state=FAILED))
+
+
+def test_without_a_fidelity_there_is_nothing_to_check():
+    assert not is_disappointed(history_of(np.array([[0.1], [0.2]]), np.array([1.0, 2.0])))
 
 
 def test_pending_trials_are_spent_as_predicted_and_a_pending_check_is_enough():

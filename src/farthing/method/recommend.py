@@ -6,7 +6,9 @@ import numpy as np
 
 from farthing.method.local_minima import LocalMinima
 from farthing.method.surrogate import Surrogate
+from farthing.method.trust import is_disappointed
 from farthing.numerics.kernels import Array, Probes
+from farthing.numerics.scipy_lazily import normal_cdf
 from farthing.settings import Settings
 from farthing.trials import History, Recommendation
 
@@ -14,6 +16,9 @@ SAME_PLACE = 1e-9
 
 TRIED = 128
 """Places tried at full fidelity that may be recommended: so many, those with the lowest values."""
+
+LIKELY = 0.8
+"""Chance with which a place that was not tried must be better than those that were, after a check that disappointed."""
 
 REGRET_DRAWS = 128
 """Joint draws for each hyperparameter draw when regret is estimated."""
@@ -23,11 +28,14 @@ def recommend(history: History, surrogate: Surrogate, minima: LocalMinima, setti
     """The best place by all that is known, with its expected value and standard deviation in the user's units.
 
     That is where the mean is lowest, or a place tried at full fidelity where less is to be expected. After a confirmation it is one
-    of those: a run ends with a place that was tried.
+    of those: a run ends with a place that was tried. After a check that disappointed it is one of those too, unless the other is
+    likely to be better; but where noise is stated, a check that was worse than the lowest value is no wonder.
     """
     tried, expected = _tried(history, surrogate, settings)
     best = best_by_mean(history, surrogate, minima)
-    if len(tried) and (history.confirmed or expected.min() < _mean(best[None], surrogate)[0]):
+    stated = bool(settings.noise) or bool(history.noises.any())
+    needed = LIKELY if is_disappointed(history) and not stated else 0.5
+    if len(tried) and (history.confirmed or _chance(best, expected.min(), surrogate) < needed):
         best = tried[int(np.argmin(expected))]
     return recommendation_of(history, surrogate, best)
 
@@ -40,6 +48,12 @@ def best_by_mean(history: History, surrogate: Surrogate, minima: LocalMinima) ->
         sound = places[np.argsort(_mean(places, surrogate), kind="stable")]
     # Where every place that was evaluated has failed too, at another fidelity, there is no better one to name.
     return np.asarray(sound[0] if len(sound) else minima.x[0])
+
+
+def _chance(x: Array, value: float, surrogate: Surrogate) -> float:
+    """That the objective at x (d,) is at or below a standardized value."""
+    mean, variance = surrogate.mixture(x[None])
+    return float(normal_cdf((value - mean[0]) / np.sqrt(np.maximum(variance[0], 1e-300))))
 
 
 def recommendation_of(history: History, surrogate: Surrogate, x: Array) -> Recommendation:

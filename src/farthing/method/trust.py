@@ -1,12 +1,15 @@
-"""Trust: for how long cheap evaluations are relied on before the truth is looked at.
+"""Trust: for how long a belief is relied on before the truth is looked at.
 
 A surrogate that has seen values fall along the fidelity expects them to fall on, also those of a network that overfits in the end.
 It is sure of it, so that full fidelity seems to tell little for its price, and it may recommend a bad place for as long as the
-budget lasts. So once twice the price of a full evaluation has been spent on cheaper ones, the place held for the best is evaluated
-at full fidelity, whatever that is expected to tell: a check. One that keeps its promise doubles what is spent before the next; one
-that does not brings back the first, and what was spent on cheap evaluations before it is spent at full fidelity in turn, where the
-most improvement is to be expected: whatever cheap evaluations have led to has to hold its own against a search that does without
-them.
+budget lasts. So once twice the price of a full evaluation has been spent on cheaper ones, or ten times that on full ones
+elsewhere, the place held for the best is evaluated at full fidelity, whatever that is expected to tell: a check. One that keeps
+its promise doubles what is spent before the next; one that does not brings back the first, and what was spent on cheap evaluations
+before it is spent at full fidelity in turn, where the most improvement is to be expected: whatever cheap evaluations have led to
+has to hold its own against a search that does without them.
+
+A check may also disappoint: what was held for the best turns out worse than a place that was tried before. Objectives that are
+rough do that again and again. After it a place that was not tried is recommended only where it is likely to be better.
 """
 
 from __future__ import annotations
@@ -21,40 +24,51 @@ from farthing.trials import CHECK, INITIAL, History, Trial
 FIRST = 2.0
 """What is spent below full fidelity before a check, with no more trust than at first, in full evaluations at the place to check."""
 
+IN_FULL = 0.1
+"""By how much what is spent at full fidelity brings the next check nearer: it is the truth, only not about the place held for the
+best.
+"""
+
 NEAR = 0.02
 """A place closer than this on every axis to one evaluated at full fidelity needs no check."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How cheap evaluations stand.
+    """How beliefs stand.
 
-    trust: what may be spent on them before a check, in full evaluations; spent: what has been since the last; owed: what is to be
-    spent at full fidelity for those that led to a broken promise.
+    trust: what may be spent on cheap evaluations before a check, in full ones; spent: what has been since the last, with a part of
+    what was spent on full ones; owed: what is to be spent at full fidelity for cheap ones that led to a broken promise;
+    disappointed: whether the last check was worse than a place tried before.
     """
 
     trust: float
     spent: float
     owed: float
+    disappointed: bool
 
     @classmethod
     def of(cls, history: History) -> Standing:
         assert history.space.fidelity is not None
         full = history.space.fidelity.full
-        trust, spent, owed = FIRST, 0.0, 0.0
+        trust, cheap, in_full, owed = FIRST, 0.0, 0.0, 0.0
+        lowest, disappointed = float("inf"), False
         for trial in history.trials:
             if trial.proposal.kind == CHECK:
                 if trial.value is not None:
-                    kept = _kept(trial, history)
-                    trust, owed = (2.0 * trust, 0.0) if kept else (FIRST, owed + spent)
-                spent = 0.0
+                    disappointed = trial.value > lowest
+                    trust, owed = (2.0 * trust, 0.0) if _kept(trial, history) else (FIRST, owed + cheap)
+                cheap = in_full = 0.0
             elif trial.proposal.kind == INITIAL:  # which ends with a full one at the best place
-                continue
+                pass
             elif trial.fidelity == full:
+                in_full += trial.charge
                 owed = max(owed - trial.charge, 0.0)
             else:
-                spent += trial.charge
-        return cls(trust, spent, owed)
+                cheap += trial.charge
+            if trial.fidelity == full and trial.value is not None:
+                lowest = min(lowest, trial.value)
+        return cls(trust, cheap + IN_FULL * in_full, owed, disappointed)
 
 
 def wants_check(history: History, place: Array, full_cost: float) -> bool:
@@ -66,6 +80,11 @@ def wants_check(history: History, place: Array, full_cost: float) -> bool:
 def is_broken(history: History) -> bool:
     """Whether cheap evaluations have led to a broken promise, and less was spent at full fidelity since than on them before."""
     return Standing.of(history).owed > 0.0
+
+
+def is_disappointed(history: History) -> bool:
+    """Whether what was held for the best, when it was looked at last, was worse than a place tried before."""
+    return history.space.fidelity is not None and Standing.of(history).disappointed
 
 
 def _kept(check: Trial, history: History) -> bool:
