@@ -104,10 +104,7 @@ def main() -> None:
     data = tasks.data_folder(arguments.data)
     found: dict[tuple[str, str, str, int], list[float]] = {}
     runs: dict[str, int] = {}
-    for name, seed, records in recorded(arguments.runs):
-        if (reason := tasks.missing(name, data)) is not None:
-            print(f"{name} {seed} left out: {reason}")
-            continue
+    for name, seed, records in recorded(arguments.runs, data):
         group = group_of(name)
         runs[group] = runs.get(group, 0) + 1
         for priors, kind, n, error in errors(tasks.make_task(name, seed, data), records):

@@ -126,12 +126,17 @@ def measured(surrogate: Surrogate, x: np.ndarray, values: np.ndarray) -> list[fl
     return [float(log_density.mean()), float(np.sqrt(((y - mean) ** 2 / variance).mean())), float(inside.mean())]
 
 
-def recorded(folders: list[Path]) -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
-    """Task, seed and evaluations of every complete run of farthing."""
+def recorded(folders: list[Path], data: Path | None) -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
+    """Task, seed and evaluations of every complete run of farthing, but, with a word, of tasks that cannot be made here."""
     for path in sorted(path for folder in folders for path in folder.glob("*/farthing/*.jsonl")):
-        if is_complete(path):
-            header, *records = (json.loads(line) for line in path.read_text().splitlines())
-            yield header["task"], header["seed"], [record for record in records if "step" in record]
+        if not is_complete(path):
+            continue
+        header, *records = (json.loads(line) for line in path.read_text().splitlines())
+        name, seed = header["task"], header["seed"]
+        if (reason := tasks.missing(name, data)) is not None:
+            print(f"{name} {seed} left out: {reason}")
+            continue
+        yield name, seed, [record for record in records if "step" in record]
 
 
 def summarize(found: dict[tuple[str, str, int], list[dict[str, np.ndarray]]]) -> list[dict[str, Any]]:
@@ -159,11 +164,7 @@ def main() -> None:
     data = tasks.data_folder(arguments.data)
     found: dict[tuple[str, str, int], list[dict[str, np.ndarray]]] = {}
     counts: dict[str, int] = {}
-    for name, seed, records in recorded(arguments.runs):
-        reason = tasks.missing(name, data)
-        if reason is not None:
-            print(f"{name} {seed} left out: {reason}")
-            continue
+    for name, seed, records in recorded(arguments.runs, data):
         counts[name] = counts.get(name, 0) + 1
         for variant, changed in VARIANTS.items():
             for size in (size for size in SIZES if size <= len(records)):
