@@ -130,15 +130,18 @@ class Price:
 
     def __call__(self, points: Array) -> Array:
         """Price at points (m, D): (m,)."""
-        price = self._paid(points)
-        return price if self.trifle == 0.0 else price * np.maximum(1.0, self.trifle / self._paid(_at_full(points)))
+        if self.trifle == 0.0:
+            return self._paid(points)
+        price, full = self._paid(_and_at_full(points)).reshape(2, -1)
+        return np.asarray(price * np.maximum(1.0, self.trifle / full))
 
     def with_gradient(self, points: Array) -> tuple[Array, Array]:
         """Price (m,) and its gradient (m, D)."""
-        price, gradient = self._paid_with_gradient(points)
         if self.trifle == 0.0:
-            return price, gradient
-        full, in_x = self._paid_with_gradient(_at_full(points))
+            return self._paid_with_gradient(points)
+        prices, gradients = self._paid_with_gradient(_and_at_full(points))
+        price, full = prices.reshape(2, -1)
+        gradient, in_x = gradients.reshape(2, *points.shape)
         relative = in_x / full[:, None]
         relative[:, -1] = 0.0
         raised = np.flatnonzero(full < self.trifle)
@@ -163,6 +166,8 @@ class Price:
         return cost + self.mean_overhead(cost), gradient * (1.0 + slope)[:, None]
 
 
-def _at_full(points: Array) -> Array:
-    """The same places (m, D) at full fidelity, their last axis."""
-    return np.column_stack([points[:, :-1], np.zeros(len(points))])
+def _and_at_full(points: Array) -> Array:
+    """The points (m, D), then the same places at full fidelity, their last axis: (2 m, D)."""
+    both = np.concatenate([points, points])
+    both[len(points) :, -1] = 0.0
+    return both

@@ -292,7 +292,7 @@ class Deliberation:
     """What a decision is made from: the acquisition of what is to be decided, (x, s) or x alone, and candidates for it.
 
     lift: from what is decided to points of the surrogate; gain: information, for methods that go by it; minimizers: draws of the
-    minimizer (..., d), for methods that draw them.
+    minimizer (..., d), for methods that draw them; hoped: what is still to be hoped for anywhere, where that was looked at.
     """
 
     acquisition: Acquisition
@@ -302,6 +302,7 @@ class Deliberation:
     gain: Gain | None
     lift: Callable[[Array], Array]
     minimizers: Array
+    hoped: float | None = None
 
     def cost(self, decided: Array) -> Array:
         """Predicted evaluation cost of each decision."""
@@ -317,6 +318,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
     pretended = surrogate.pretending(history.pending, history.failed)
     price = _price(situation, beliefs)
     gain: Gain | None = None
+    hoped: float | None = None
     minimizers = np.empty((0, surrogate.dimensions))
     if aim == IMPROVE:
         acquisition = for_its_price(improvement_of(EI(), pretended, float(minima.mean[0])), price)
@@ -326,8 +328,8 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         conditioned = condition_on_minimizers(surrogate, pretended.process, minimizers, rivals, method)
-        indifference = 0.0 if aim == KNOW else _indifference(situation, beliefs, minimizers, rng)
-        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, indifference)
+        hoped = None if aim == KNOW else _hope(situation, beliefs, minimizers, rng)
+        gain = InformationGain.of(surrogate, conditioned, settings.tolerance, _indifference(beliefs, hoped))
     elif isinstance(method, ES):
         representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
         gain = EntropyReduction.of(surrogate, pretended.process, representers, settings.tolerance)
@@ -343,9 +345,9 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
     places = informed_places(minima, minimizers)
     points = candidates(surrogate, places, domain, SAMPLE[situation.effort], rng, quasi=situation.effort == NORMAL)
     if domain.with_fidelity or not surrogate.with_fidelity:
-        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided, minimizers)
+        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided, minimizers, hoped)
     at_full = at_full_fidelity(acquisition, surrogate)
-    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity, minimizers)
+    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity, minimizers, hoped)
 
 
 def _seeking(situation: Situation) -> bool:
@@ -363,7 +365,12 @@ def _doubtful(situation: Situation, beliefs: Beliefs, thought: Deliberation, rng
     """Whether to think again as if the objective were rougher: where there is time to think twice, and hardly any hope."""
     method = situation.method
     able = isinstance(method, PES) and method.doubt and situation.effort == NORMAL
-    return able and is_due(situation.history) and _hope(situation, beliefs, thought.minimizers, rng, enough=HARDLY) < HARDLY
+    if not able or not is_due(situation.history):
+        return False
+    hoped = thought.hoped
+    if hoped is None:
+        hoped = _hope(situation, beliefs, thought.minimizers, rng, enough=HARDLY)
+    return hoped < HARDLY
 
 
 def _doubted(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) -> Beliefs:
@@ -392,9 +399,12 @@ def _hope(
     return hope(pretended, best, beliefs.feasibility, places, SAMPLE[situation.effort], rng, enough)
 
 
-def _indifference(situation: Situation, beliefs: Beliefs, minimizers: Array, rng: np.random.Generator) -> float:
-    """Differences not worth telling apart: those below what is to be hoped for; none while the best place is not known as well."""
-    hoped = _hope(situation, beliefs, minimizers, rng)
+def _indifference(beliefs: Beliefs, hoped: float | None) -> float:
+    """Differences not worth telling apart: those below what is to be hoped for, if that counts; none while the best place is not
+    known as well.
+    """
+    if hoped is None:
+        return 0.0
     _, variance = beliefs.surrogate.mixture(beliefs.minima.x[:1])
     return hoped if hoped**2 >= variance[0] else 0.0
 
