@@ -19,7 +19,7 @@ from farthing.numerics.gaussian_process import condition
 from farthing.numerics.kernels import Probes
 from farthing.trials import DOUBT, History
 
-HARDLY = 1e-3
+HARDLY = 1e-2
 """The largest expected improvement, in standardized values, below which there is hardly anything left to hope for."""
 
 ROUGHER = 3.0
