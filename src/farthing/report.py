@@ -12,7 +12,7 @@ import numpy as np
 
 from farthing.method.quick import QUICK
 from farthing.space import Space
-from farthing.trials import CHECK, COMPLETE, DOUBT, FAILED, TRUTH, History, Recommendation, Trial
+from farthing.trials import CHECK, COMPLETE, DOUBT, FAILED, REPEAT, TRUTH, History, Recommendation, Trial
 
 LISTED = 6
 """A fidelity of whole numbers with no more values than this is reported value by value."""
@@ -140,6 +140,8 @@ def why(trial: Trial) -> str:
         return "confirms the recommendation" if trial.fidelity_name is None else "confirms the recommendation at full fidelity"
     if made.effort == QUICK:
         return "quick search: a model would take longer than it is worth"
+    if made.kind == REPEAT:
+        return "repeat: whether the objective gives the same value again"
     if made.kind == CHECK:
         return "check: the place held for the best, at full fidelity"
     if made.kind == TRUTH:

@@ -20,9 +20,12 @@ from farthing.space import Space
 Array = NDArray[np.float64]
 
 PENDING, COMPLETE, FAILED, ABANDONED = STATES = "pending", "complete", "failed", "abandoned"
-INITIAL, CHECK, TRUTH = "initial", "check", "truth"
+INITIAL, REPEAT, CHECK, TRUTH = "initial", "repeat", "check", "truth"
 ACQUISITION, DOUBT = CHOSEN = "acquisition", "doubt"
 """Kinds of proposals that took thought."""
+
+SAME_VALUE = 1e-4
+"""Values are the same again if they differ by at most this share of the values' standard deviation."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Carried:
 class Proposal:
     """Why a trial was made. What was not computed is None.
 
-    kind: initial, acquisition, doubt, check, truth, confirmation or added.
+    kind: initial, repeat, acquisition, doubt, check, truth, confirmation or added.
     information_share, price_share: its information gain and its price (overhead included), as shares of those at full fidelity.
     effort: the level at which it was thought of (method/effort.py).
     """
@@ -166,7 +169,22 @@ class History:
 
     @cached_property
     def _complete(self) -> list[Trial]:
-        return sorted((t for t in self.trials if t.state == COMPLETE), key=lambda t: t.order or 0)
+        done = (t for t in self.trials if t.state == COMPLETE and t.proposal.kind != REPEAT)
+        return sorted(done, key=lambda t: t.order or 0)
+
+    @cached_property
+    def repeatable(self) -> bool | None:
+        """Whether the objective gave the same value again where it was asked to; None where it was not.
+
+        What a repeat gave is no observation: two equal values at one place would tell a surrogate that there is no noise, and it
+        would have to take every unevenness of the objective for a feature.
+        """
+        again = [t for t in self.trials if t.state == COMPLETE and t.proposal.kind == REPEAT]
+        if not again or not len(self):
+            return None
+        apart = np.abs(self._unit(again)[:, None] - self.points[None]).max(axis=2)
+        first = self.values[np.argmin(apart, axis=1)]
+        return bool((np.abs([t.value for t in again] - first) <= SAME_VALUE * np.std(self.values)).all())
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:

@@ -41,10 +41,13 @@ from farthing.method.taken import Taken
 from farthing.methods import EI, ES, FABOLAS, PES, EnvPES, Method, Random
 from farthing.numerics.kernels import Array
 from farthing.settings import Settings
-from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, TRUTH, History, Proposal, thinning
+from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, REPEAT, TRUTH, History, Proposal, thinning
 
 INITIAL_SHARE = 1.0 / 3.0
 """The initial design ends early when it has taken this share of the budget."""
+
+REPEATED = 0.02
+"""The cheapest evaluation is made twice if that costs at most this share of the budget."""
 
 DEAR = 2.0
 """The initial design ends at no place that is dearer at full fidelity than so many times the median of its places."""
@@ -188,6 +191,9 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     designed = None if initial is None else _within_limit(situation, beliefs, initial, known)
     if designed is not None:
         return designed
+    again = _repeat(situation, beliefs)
+    if again is not None:
+        return again, replace(known, kind=REPEAT, predicted_cost=float(beliefs.cost(again[None])[0]))
     rng = stream(situation.seed, "proposal", situation.number)
     if isinstance(situation.method, Random):
         domain = Domain(surrogate.space, with_fidelity=False)
@@ -212,6 +218,20 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     chosen = _full_if_nearly(situation, thought, points[0], taken)
     point = np.append(chosen, 0.0) if len(chosen) == surrogate.dimensions else chosen
     return point, replace(known, kind=kind, **_reasons(thought, chosen))
+
+
+def _repeat(situation: Situation, beliefs: Beliefs) -> Array | None:
+    """The cheapest point (x, s) evaluated so far, if it is not known yet whether the objective gives the same value again."""
+    history, settings, budget = situation.history, situation.settings, situation.budget
+    unknown = settings.noise is None and not history.noises.any() and 0.0 < settings.repeatable < 1.0
+    if not isinstance(situation.method, EnvPES) or not beliefs.surrogate.with_fidelity or budget is None or not unknown:
+        return None
+    points, costs = history.costs
+    if not len(costs) or any(t.proposal.kind == REPEAT for t in history.trials):
+        return None
+    cheapest = int(np.argmin(costs))
+    affordable = costs[cheapest] <= REPEATED * budget and situation.allows(costs[cheapest : cheapest + 1])[0]
+    return np.asarray(points[cheapest]) if affordable else None
 
 
 def _check(situation: Situation, beliefs: Beliefs, taken: Taken, known: Proposal) -> tuple[Array, Proposal] | None:

@@ -29,12 +29,12 @@ def recommend(history: History, surrogate: Surrogate, minima: LocalMinima, setti
 
     That is where the mean is lowest, or a place tried at full fidelity where less is to be expected. After a confirmation it is one
     of those: a run ends with a place that was tried. After a check that disappointed it is one of those too, unless the other is
-    likely to be better; but where noise is stated, a check that was worse than the lowest value is no wonder.
+    likely to be better; but where there is noise for certain, a check that was worse than the lowest value is no wonder.
     """
     tried, expected = _tried(history, surrogate, settings)
     best = best_by_mean(history, surrogate, minima)
-    stated = bool(settings.noise) or bool(history.noises.any())
-    needed = LIKELY if is_disappointed(history) and not stated else 0.5
+    noisy = bool(settings.noise) or bool(history.noises.any()) or history.repeatable is False
+    needed = LIKELY if is_disappointed(history) and not noisy else 0.5
     if len(tried) and (history.confirmed or _chance(best, expected.min(), surrogate) < needed):
         best = tried[int(np.argmin(expected))]
     return recommendation_of(history, surrogate, best)
@@ -67,7 +67,8 @@ def _tried(history: History, surrogate: Surrogate, settings: Settings) -> tuple[
     """Places (m, d) evaluated at full fidelity, those with the lowest values, and what to expect of them, standardized.
 
     What was not stated to be noise may be the roughness of an objective that gives the same value again: of a model trained with a
-    fixed seed the value seen is the truth, and the mean is not. So it is between the two, by how likely that is.
+    fixed seed the value seen is the truth, and the mean is not. So it is between the two, by how likely that is, until a repeat has
+    told.
     """
     d = surrogate.dimensions
     at_full = (history.points[:, d:] == 0.0).all(axis=1)
@@ -78,6 +79,8 @@ def _tried(history: History, surrogate: Surrogate, settings: Settings) -> tuple[
     lowest = np.argsort(seen, kind="stable")[:TRIED]
     places, seen, noisy = places[lowest], seen[lowest], noisy[lowest]
     repeatable = settings.repeatable if settings.noise is None else 0.0
+    if 0.0 < repeatable < 1.0 and history.repeatable is not None:
+        repeatable = float(history.repeatable)
     mean = _mean(places, surrogate)
     return places, mean + np.where(noisy, 0.0, repeatable) * (seen - mean)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from farthing.numerics.kernels import Array
-from farthing.trials import CHECK, INITIAL, History, Trial
+from farthing.trials import CHECK, INITIAL, REPEAT, History, Trial
 
 FIRST = 2.0
 """What is spent below full fidelity before a check, with no more trust than at first, in full evaluations at the place to check."""
@@ -59,7 +59,7 @@ class Standing:
                     disappointed = trial.value > lowest
                     trust, owed = (2.0 * trust, 0.0) if _kept(trial, history) else (FIRST, owed + cheap)
                 cheap = in_full = 0.0
-            elif trial.proposal.kind == INITIAL:  # which ends with a full one at the best place
+            elif trial.proposal.kind in (INITIAL, REPEAT):  # the design ends with a full one at the best place
                 pass
             elif trial.fidelity == full:
                 in_full += trial.charge
