@@ -19,7 +19,7 @@ import argparse
 import json
 import platform
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -37,6 +37,7 @@ from benchmarks.peers.interface import PEERS
 from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import SLACK
 from farthing.method import cost, hyperparameters, propose
+from farthing.method import recommend as recommending
 from farthing.method.predictive_entropy import InformationGain
 from farthing.methods import EnvPES
 
@@ -79,9 +80,15 @@ def _tolerant(share: float) -> Callable[[], AbstractContextManager[Any]]:
 
 
 @contextmanager
-def _both(one: AbstractContextManager[Any], other: AbstractContextManager[Any]) -> Iterator[None]:
-    with one, other:
+def _all(*changes: AbstractContextManager[Any]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for change in changes:
+            stack.enter_context(change)
         yield
+
+
+def _later_doubt() -> AbstractContextManager[Any]:
+    return patch.object(propose, "HARDLY", 1e-3)
 
 
 _usual_priors = hyperparameters.Layout.priors.fget
@@ -130,7 +137,20 @@ VARIANTS = {
     "version before": Variant(
         "no truth, trifles count, former priors of cost",
         EnvPES(trifle=0.0),
-        changed=lambda: _both(patch.object(propose.trust, "is_broken", lambda history: False), patch.multiple(cost, **FORMER)),
+        changed=lambda: _all(patch.object(propose.trust, "is_broken", lambda history: False), patch.multiple(cost, **FORMER)),
+    ),
+    "later doubt": Variant(
+        "doubt begins where a thousandth of the values' spread is left to hope for, not a hundredth", changed=_later_doubt
+    ),
+    "never wary": Variant(
+        "the initial design ends at its best place however dear, no full evaluation brings a check nearer, none disappoints, and "
+        "doubt begins at a thousandth of the values' spread",
+        changed=lambda: _all(
+            patch.object(propose, "DEAR", np.inf),
+            patch.object(propose.trust, "IN_FULL", 0.0),
+            patch.object(recommending, "is_disappointed", lambda history: False),
+            _later_doubt(),
+        ),
     ),
     "any fidelity": Variant(
         "a fidelity that saves less than a tenth of the price may be chosen, as in the paper", EnvPES(nearly=1.0)

@@ -127,7 +127,10 @@ def measured(surrogate: Surrogate, x: np.ndarray, values: np.ndarray) -> list[fl
 
 
 def recorded(folders: list[Path], data: Path | None) -> Iterator[tuple[str, int, list[dict[str, Any]]]]:
-    """Task, seed and evaluations of every complete run of farthing, but, with a word, of tasks that cannot be made here."""
+    """Task, seed and evaluations of every complete run of farthing, but, with a word, of tasks that cannot be made here.
+
+    A repeat is left out: farthing's own surrogate does not observe it either.
+    """
     for path in sorted(path for folder in folders for path in folder.glob("*/farthing/*.jsonl")):
         if not is_complete(path):
             continue
@@ -136,7 +139,8 @@ def recorded(folders: list[Path], data: Path | None) -> Iterator[tuple[str, int,
         if (reason := tasks.missing(name, data)) is not None:
             print(f"{name} {seed} left out: {reason}")
             continue
-        yield name, seed, [record for record in records if "step" in record]
+        first = {json.dumps([r["params"], r["fidelity"]]): r for r in reversed(records) if "step" in r}
+        yield name, seed, sorted(first.values(), key=lambda record: record["step"])
 
 
 def summarize(found: dict[tuple[str, str, int], list[dict[str, np.ndarray]]]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ BEFORE_THE_SLOPE = (
 
 
 REGRETS = (
+    "defaults_wary",
     "defaults_trifles",
     "defaults_checks",
     "defaults_design",
@@ -31,7 +32,7 @@ NAMES = ("density", "costs", "recommendations", *REGRETS)
 
 def text(results: Path) -> str:
     """The page: held-out density and regret of variants."""
-    density, costs, rules, trifles, checks, design, seek, fidelity, compared, trend, before = (
+    density, costs, rules, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
         json.loads((results / f"{name}.json").read_text()) for name in NAMES
     )
     count = sum(density["runs"].values())
@@ -84,6 +85,12 @@ with an evaluation of the place held for the best, and then recommends the best 
 `python -m benchmarks.defaults --out FOLDER`: the natural logarithm of the regret, averaged over the budget from 15% on, less
 that of the variant it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median;
 runs won.
+
+What the initial design may cost, and checks that disappoint, from 15% to 100% of the budget:
+
+{_regret_table(wary["rows"])}
+
+{textwrap.fill(wary["note"], 130, break_on_hyphens=False)}
 
 Trifles, truth and the priors of the cost, from 15% to 100% of the budget:
 
