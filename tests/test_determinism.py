@@ -87,8 +87,8 @@ def uninterrupted(request):
 def test_the_test_problem_gets_beyond_the_initial_design_and_carries_draws(uninterrupted):
     name, study = uninterrupted
     late = study.trials[4:]
-    assert all(t.proposal.kind in ("acquisition", "check") for t in late)
-    assert any(t.proposal.kind == "check" for t in late) == (name == "envpes")
+    assert all(t.proposal.kind in ("repeat", "acquisition", "check") for t in late)
+    assert all(any(t.proposal.kind == kind for t in late) == (name == "envpes") for kind in ("repeat", "check"))
     assert all(t.proposal.information_gain > 0.0 for t in late if t.proposal.kind == "acquisition")
     assert sum(t.overhead > 0.0 for t in late) == 3
     # Draws are moved at some steps and carried on unchanged at others; both must be covered.

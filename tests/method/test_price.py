@@ -255,7 +255,9 @@ def test_larger_overhead_moves_the_choice_to_dearer_evaluations():
         values = np.sin(6.0 * points[:, 0] + 2.5 * points[:, 2]) + (points[:, 1] - 0.3 - 0.4 * points[:, 2]) ** 2
         history = history_of(points, values, quadratic(points[:, 2]), fidelity=True)
         asked = [replace(t, proposal=Proposal("acquisition"), overhead=seconds) for t in history.trials]
-        situation = Situation(replace(history, trials=tuple(asked)), EnvPES(check=False), ft.Settings(), seed, 1e6, 1.0)
+        situation = Situation(
+            replace(history, trials=tuple(asked)), EnvPES(check=False), ft.Settings(repeatable=0.0), seed, 1e6, 1.0
+        )
         _, proposal = propose(situation, believe(situation))
         return proposal.predicted_cost
 

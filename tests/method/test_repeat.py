@@ -110,7 +110,7 @@ GRID = np.linspace(0.0, 1.0, 21)
 
 def rough(again, settings=None, state="complete"):
     """What is recommended of a bowl with one low place, after a repeat that gave `again` where 0.02 was seen, and by the mean."""
-    values = (GRID - 0.5) ** 2 * 8.0 - 0.6 * (np.abs(GRID - 0.35) < 0.01)
+    values = (GRID - 0.5) ** 2 * 8.0 - 0.3 * (np.abs(GRID - 0.35) < 0.01)
     points = np.column_stack([GRID, np.zeros(21)])
     surrogate = known_surrogate(points, values, 1, [[0.4, 1.0]], noise=0.3)
     minima = find_local_minima(surrogate, None, np.random.default_rng(0))
