@@ -84,9 +84,10 @@ Parts are for as long as it is not known whether the objective gives the same va
 made twice, which tells. Of the last 15 training runs without that (five of each task, not kept) what was recommended at half and at
 the end of the budget had median regrets of 0 and 0.056 on svc, 0.0059 and 0.0069 on boosting, 0.010 and 0.0085 on mlp; the lowest
 value at full fidelity 0 and -0.056, 0.0095 and 0.0049, 0.0015 and 0.0015. On noisy, where the two values differ and the mean alone
-counts from then on, ten seeds: 1.3, 0.11, 0.031 at 25, 50 and 100% without the repeat, 0.31, 0.057, 0.012 with it. Not tried: to
-ask more of a place that was not tried where an objective is known to be repeatable and noise is inferred all the same, which is to
-say that it is rough.
+counts from then on, ten seeds: 1.3, 0.11, 0.031 at 25, 50 and 100% without the repeat, 0.31, 0.057, 0.012 with it; but 0.37, 0.051,
+0.023 in the version before both, so that only the end may have gained; and svc was at its floor at the end in that version too
+(three seeds). Not tried: to ask more of a place that was not tried where an objective is known to be repeatable and noise is
+inferred all the same, which is to say that it is rough.
 
 ## Regret of variants
 
@@ -94,7 +95,7 @@ say that it is rough.
 that of the variant it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median;
 runs won.
 
-What the initial design may cost, and checks that disappoint, from 15% to 100% of the budget:
+What the initial design may cost, checks that disappoint, and when doubt begins, from 15% to 100% of the budget:
 
 {_regret_table(wary["rows"])}
 
