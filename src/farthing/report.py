@@ -147,7 +147,7 @@ def why(trial: Trial) -> str:
     if made.kind == TRUTH:
         return "truth: a check broke its promise; the most to be gained at full fidelity"
     if made.kind == DOUBT:
-        return "doubt: little is left to hope for, unless the objective is rougher than it seems"
+        return "doubt: little is left to hope for at the minima known; is there a lower one elsewhere?"
     information, price = made.information_share, made.price_share
     if trial.fidelity_name is None or information is None or price is None:
         told = made.information_gain

@@ -269,6 +269,12 @@ class History:
             np.minimum(distance, ((points - points[farthest]) ** 2).sum(axis=1), out=distance)
         return replace(self, trials=tuple(t for t, kept in zip(self._complete, chosen, strict=True) if kept))
 
+    def as_if(self, values: Array) -> History:
+        """The same trials, but observations have the values (n,), and no draws were made given other ones."""
+        told = {trial.number: float(value) for trial, value in zip(self._complete, values, strict=True)}
+        anew = (replace(t, value=told.get(t.number, t.value), proposal=replace(t.proposal, carried=None)) for t in self.trials)
+        return replace(self, trials=tuple(anew))
+
     @property
     def confirmed(self) -> bool:
         """Whether the latest result, a value or a failure, is that of a confirmation at full fidelity."""

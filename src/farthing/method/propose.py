@@ -24,7 +24,7 @@ from farthing.method.acquisitions import (
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.design import SPARES, next_points
 from farthing.method.domain import Domain
-from farthing.method.doubt import HARDLY, is_due, roughened
+from farthing.method.doubt import HARDLY, LATE, Wells, filled, find_wells, is_due
 from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
 from farthing.method.entropy_search import EntropyReduction, draw_representers
 from farthing.method.feasibility import Feasibility, fit_feasibility
@@ -208,10 +208,15 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     else:
         thought, kind = deliberate(situation, beliefs, rng, SEEK if _seeking(situation) else KNOW), ACQUISITION
         if _doubtful(situation, beliefs, thought, rng):
-            thought, kind = deliberate(situation, _doubted(situation, beliefs, rng), rng, SEEK), DOUBT
+            wells = find_wells(surrogate, beliefs.minima, situation.history)
+            looked = _bottom(situation, beliefs, wells, taken, known)
+            if looked is not None:
+                return looked
+            elsewhere = _elsewhere(situation, beliefs, wells, rng)
+            thought, kind = (thought, kind) if elsewhere is None else (elsewhere, DOUBT)
     climbs = CLIMBS[situation.effort]
     points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
-    points = taken.new(points, thought.domain)
+    points = taken.new(thought.outside(points), thought.domain)
     points = points[situation.allows(thought.cost(points))]
     if not len(points):
         return None
@@ -312,7 +317,8 @@ class Deliberation:
     """What a decision is made from: the acquisition of what is to be decided, (x, s) or x alone, and candidates for it.
 
     lift: from what is decided to points of the surrogate; gain: information, for methods that go by it; minimizers: draws of the
-    minimizer (..., d), for methods that draw them; hoped: what is still to be hoped for anywhere, where that was looked at.
+    minimizer (..., d), for methods that draw them; hoped: what is still to be hoped for anywhere, where that was looked at;
+    wells: where nothing is to be decided for, in doubt.
     """
 
     acquisition: Acquisition
@@ -323,6 +329,14 @@ class Deliberation:
     lift: Callable[[Array], Array]
     minimizers: Array
     hoped: float | None = None
+    wells: Wells | None = None
+
+    def outside(self, decided: Array) -> Array:
+        """Those of the decisions that are outside all wells, or all of them where none is."""
+        if self.wells is None:
+            return decided
+        apart = self.wells.apart(decided[:, : self.wells.places.shape[1]])
+        return decided[apart] if apart.any() else decided
 
     def cost(self, decided: Array) -> Array:
         """Predicted evaluation cost of each decision."""
@@ -382,10 +396,10 @@ def _seeking(situation: Situation) -> bool:
 
 
 def _doubtful(situation: Situation, beliefs: Beliefs, thought: Deliberation, rng: np.random.Generator) -> bool:
-    """Whether to think again as if the objective were rougher: where there is time to think twice, and hardly any hope."""
+    """Whether to think again, of what is elsewhere: where there is time to think twice, and hardly any hope."""
     method = situation.method
     able = isinstance(method, PES) and method.doubt and situation.effort == NORMAL
-    if not able or not is_due(situation.history):
+    if not able or situation.budget_left <= LATE or not is_due(situation.history):
         return False
     hoped = thought.hoped
     if hoped is None:
@@ -393,9 +407,24 @@ def _doubtful(situation: Situation, beliefs: Beliefs, thought: Deliberation, rng
     return hoped < HARDLY
 
 
-def _doubted(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) -> Beliefs:
-    surrogate = roughened(beliefs.surrogate, situation.history)
-    return replace(beliefs, surrogate=surrogate, minima=find_local_minima(surrogate, beliefs.feasibility, rng))
+def _bottom(situation: Situation, beliefs: Beliefs, wells: Wells, taken: Taken, known: Proposal) -> tuple[Array, Proposal] | None:
+    """A minimum other than the best that is known from cheaper evaluations alone, at full fidelity."""
+    place = wells.unseen(situation.history)
+    at_full = None if place is None else np.append(place, 0.0)
+    if at_full is None or not beliefs.surrogate.with_fidelity or not len(taken.free(at_full[None])):
+        return None
+    return _within_limit(situation, beliefs, at_full, replace(known, kind=DOUBT))
+
+
+def _elsewhere(situation: Situation, beliefs: Beliefs, wells: Wells, rng: np.random.Generator) -> Deliberation | None:
+    """What to decide as if the wells were not there; None where hardly anything was seen elsewhere."""
+    history = filled(situation.history, beliefs.surrogate, wells)
+    if history is None:
+        return None
+    light = situation.at(LIGHT)
+    surrogate = fit_surrogate(history, light.settings, situation.seed, effort=LIGHT)
+    minima = find_local_minima(surrogate, beliefs.feasibility, rng, thorough=False)
+    return replace(deliberate(light, replace(beliefs, surrogate=surrogate, minima=minima), rng), wells=wells)
 
 
 def _price(situation: Situation, beliefs: Beliefs) -> Price:
