@@ -25,7 +25,7 @@ class Settings:
     sampler: str = _setting("hmc", f"how hyperparameters are drawn: {', '.join(SAMPLERS)}")
     draws: int = _setting(8, "hyperparameter draws in the surrogate")
     growth: float = _setting(1.2, "draws are moved when observations have grown by this factor, or fit the new ones badly")
-    support_points: int = _setting(300, "places among which each draw of the minimizer is made")
+    support_points: int = _setting(200, "places among which each draw of the minimizer is made")
     minimizers: int = _setting(2, "draws of the minimizer for each hyperparameter draw")
     starts: int = _setting(6, "local searches for the best next evaluation")
     initial: int = _setting(10, "evaluations of the initial design; the paper has 20")
@@ -37,7 +37,8 @@ class Settings:
     )
     noise: float | None = _setting(None, "standard deviation of the objective's noise; None: inferred")
     repeatable: float = _setting(
-        0.5, "chance that an objective whose noise is not stated would give the same value again; the paper has 0"
+        0.5,
+        "chance that the objective gives the same value again, until a repeat of its cheapest evaluation tells; the paper has 0",
     )
     tolerance: float = _setting(0.0, "differences in the objective below this do not matter")
     overhead_price: float | None = _setting(None, "cost of one second of overhead, where costs are not seconds")

@@ -84,7 +84,7 @@ def maximize(acquisition: Acquisition, domain: Domain, points: Array, starts: in
         value, gradient = acquisition.with_gradient(z)
         return -value, -gradient
 
-    found, values = domain.minimize(negative, points[chosen], evaluations=evaluations, tolerance=1e-3)
+    found, values = domain.minimize(negative, points[chosen], evaluations=evaluations, tolerance=1e-2)
     points, scores = np.concatenate([found, points]), np.concatenate([-values, scores])
     order = np.argsort(-scores, kind="stable")
     return points[order], scores[order]

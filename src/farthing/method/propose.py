@@ -203,20 +203,20 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     checked = _check(situation, beliefs, taken, known)
     if checked is not None:
         return checked
+    thought, kind = None, ACQUISITION
     if _distrusts(situation, surrogate):
         thought, kind = deliberate(situation, beliefs, rng, IMPROVE), TRUTH
-    else:
+    elif _doubtful(situation, beliefs, rng):
+        wells = find_wells(surrogate, beliefs.minima, situation.history)
+        looked = _bottom(situation, beliefs, wells, taken, known)
+        if looked is not None:
+            return looked
+        thought, kind = _elsewhere(situation, beliefs, wells, rng), DOUBT
+    if thought is None:
         thought, kind = deliberate(situation, beliefs, rng, SEEK if _seeking(situation) else KNOW), ACQUISITION
-        if _doubtful(situation, beliefs, thought, rng):
-            wells = find_wells(surrogate, beliefs.minima, situation.history)
-            looked = _bottom(situation, beliefs, wells, taken, known)
-            if looked is not None:
-                return looked
-            elsewhere = _elsewhere(situation, beliefs, wells, rng)
-            thought, kind = (thought, kind) if elsewhere is None else (elsewhere, DOUBT)
     climbs = CLIMBS[situation.effort]
     points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
-    points = taken.new(thought.outside(points), thought.domain)
+    points = taken.new(thought.outside_first(points), thought.domain)
     points = points[situation.allows(thought.cost(points))]
     if not len(points):
         return None
@@ -316,9 +316,8 @@ def _within_limit(situation: Situation, beliefs: Beliefs, point: Array, known: P
 class Deliberation:
     """What a decision is made from: the acquisition of what is to be decided, (x, s) or x alone, and candidates for it.
 
-    lift: from what is decided to points of the surrogate; gain: information, for methods that go by it; minimizers: draws of the
-    minimizer (..., d), for methods that draw them; hoped: what is still to be hoped for anywhere, where that was looked at;
-    wells: where nothing is to be decided for, in doubt.
+    lift: from what is decided to points of the surrogate; gain: information, for methods that go by it; wells: where nothing is to
+    be decided for if it can be helped, in doubt.
     """
 
     acquisition: Acquisition
@@ -327,16 +326,14 @@ class Deliberation:
     price: Price
     gain: Gain | None
     lift: Callable[[Array], Array]
-    minimizers: Array
-    hoped: float | None = None
     wells: Wells | None = None
 
-    def outside(self, decided: Array) -> Array:
-        """Those of the decisions that are outside all wells, or all of them where none is."""
+    def outside_first(self, decided: Array) -> Array:
+        """The decisions in their order, but those in wells last."""
         if self.wells is None:
             return decided
         apart = self.wells.apart(decided[:, : self.wells.places.shape[1]])
-        return decided[apart] if apart.any() else decided
+        return np.concatenate([decided[apart], decided[~apart]])
 
     def cost(self, decided: Array) -> Array:
         """Predicted evaluation cost of each decision."""
@@ -362,7 +359,7 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
         # Without a real axis there are no derivatives, and rivals are all that tells a minimizer.
         rivals = choose_rivals(surrogate, minima.x, minimizers, max(method.rivals, int(surrogate.space.reals == 0)))
         conditioned = condition_on_minimizers(surrogate, pretended.process, minimizers, rivals, method)
-        hoped = None if aim == KNOW else _hope(situation, beliefs, minimizers, rng)
+        hoped = None if aim == KNOW else _hope(situation, beliefs, minimizers, rng, SAMPLE[situation.effort])
         gain = InformationGain.of(surrogate, conditioned, settings.tolerance, _indifference(beliefs, hoped))
     elif isinstance(method, ES):
         representers = draw_representers(surrogate, minima, beliefs.feasibility, method, rng)
@@ -379,9 +376,9 @@ def deliberate(situation: Situation, beliefs: Beliefs, rng: np.random.Generator,
     places = informed_places(minima, minimizers)
     points = candidates(surrogate, places, domain, SAMPLE[situation.effort], rng, quasi=situation.effort == NORMAL)
     if domain.with_fidelity or not surrogate.with_fidelity:
-        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided, minimizers, hoped)
+        return Deliberation(acquisition, domain, points, price, gain, lambda decided: decided)
     at_full = at_full_fidelity(acquisition, surrogate)
-    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity, minimizers, hoped)
+    return Deliberation(at_full, domain, points, price, gain, surrogate.at_full_fidelity)
 
 
 def _seeking(situation: Situation) -> bool:
@@ -395,16 +392,14 @@ def _seeking(situation: Situation) -> bool:
     return able and sum(t.proposal.kind == ACQUISITION for t in situation.history.trials) % 2 == 1
 
 
-def _doubtful(situation: Situation, beliefs: Beliefs, thought: Deliberation, rng: np.random.Generator) -> bool:
-    """Whether to think again, of what is elsewhere: where there is time to think twice, and hardly any hope."""
+def _doubtful(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) -> bool:
+    """Whether to think of what is elsewhere: where there is time for it, and hardly any hope."""
     method = situation.method
     able = isinstance(method, PES) and method.doubt and situation.effort == NORMAL
     if not able or situation.budget_left <= LATE or not is_due(situation.history):
         return False
-    hoped = thought.hoped
-    if hoped is None:
-        hoped = _hope(situation, beliefs, thought.minimizers, rng, enough=HARDLY)
-    return hoped < HARDLY
+    nowhere = np.empty((0, beliefs.surrogate.dimensions))
+    return _hope(situation, beliefs, nowhere, rng, 2 * SAMPLE[situation.effort], enough=HARDLY) < HARDLY
 
 
 def _bottom(situation: Situation, beliefs: Beliefs, wells: Wells, taken: Taken, known: Proposal) -> tuple[Array, Proposal] | None:
@@ -440,12 +435,12 @@ def _price(situation: Situation, beliefs: Beliefs) -> Price:
 
 
 def _hope(
-    situation: Situation, beliefs: Beliefs, minimizers: Array, rng: np.random.Generator, enough: float = float("inf")
+    situation: Situation, beliefs: Beliefs, minimizers: Array, rng: np.random.Generator, sample: int, enough: float = np.inf
 ) -> float:
     """What is still to be hoped for anywhere, `enough` or more where it is that much."""
     pretended = beliefs.surrogate.pretending(situation.history.pending, situation.history.failed)
     places, best = informed_places(beliefs.minima, minimizers), float(beliefs.minima.mean[0])
-    return hope(pretended, best, beliefs.feasibility, places, SAMPLE[situation.effort], rng, enough)
+    return hope(pretended, best, beliefs.feasibility, places, sample, rng, enough)
 
 
 def _indifference(beliefs: Beliefs, hoped: float | None) -> float:

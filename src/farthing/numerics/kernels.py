@@ -176,20 +176,18 @@ class Kernel:
         return np.ones((len(self.variance), len(points)))
 
     def squared_distances(self, a: Array, b: Array) -> Array:
-        """u between the rows of a (m, D) and b (n, D): (K, m, n), by one matrix product a draw.
+        """u between the rows of a (m, D) and b (n, D): (K, m, n), by one matrix product for all draws.
 
-        |p - q|^2 = (-2p, |p|^2, 1) . (q, 1, |q|^2), with p = a/l and q = b/l.
+        u = sum_i w_i a_i^2 + sum_i w_i b_i^2 - 2 sum_i (w_i a_i) b_i, with w = 1/l^2.
         """
-        draws, axes = self.lengthscales.shape
-        left, right = np.empty((draws, len(a), axes + 2)), np.empty((draws, len(b), axes + 2))
-        np.divide(a[None], self.lengthscales[:, None, :], out=left[..., :axes])
-        np.divide(b[None], self.lengthscales[:, None, :], out=right[..., :axes])
-        left[..., axes] = np.einsum("kmi,kmi->km", left[..., :axes], left[..., :axes])
-        right[..., axes + 1] = np.einsum("kni,kni->kn", right[..., :axes], right[..., :axes])
-        left[..., :axes] *= -2.0
-        left[..., axes + 1] = 1.0
-        right[..., axes] = 1.0
-        u = np.matmul(left, right.transpose(0, 2, 1))
+        weights = self.lengthscales**-2
+        draws, axes = weights.shape
+        left = a * weights[:, None, :]
+        own = np.einsum("kmi,mi->km", left, a)
+        left *= -2.0
+        u = (left.reshape(-1, axes) @ b.T).reshape(draws, len(a), len(b))
+        u += own[:, :, None]
+        u += (weights @ (b * b).T)[:, None, :]
         return np.maximum(u, 0.0, out=u)
 
     def values(self, a: Array, b: Array) -> Array:
