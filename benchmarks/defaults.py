@@ -123,7 +123,7 @@ VARIANTS = {
     "no seeking": Variant(
         "digits of a known minimum count in every proposal, as in the paper, and not in every second", EnvPES(seek=False)
     ),
-    "no doubt": Variant("nothing is spent on the doubt that the objective may be rougher than it seems", EnvPES(doubt=False)),
+    "no doubt": Variant("nothing is spent on the doubt that there may be a lower minimum elsewhere", EnvPES(doubt=False)),
     "no checks": Variant("cheap evaluations are never checked, as in the paper", EnvPES(check=False)),
     "no truth": Variant(
         "after a check that broke its promise nothing more is spent at full fidelity",

@@ -142,8 +142,8 @@ def _overhead(summary: Summary, rows: list[dict[str, Any]]) -> list[str]:
     return [
         "### Seconds per proposal",
         "To propose and to take the result after n observations in d dimensions; in brackets, times farthing's. One peer after "
-        f"another on one thread of one core; mean over consecutive steps ({means}) after a first one, in which models are fitted "
-        "from nothing and which is not counted. Some think hard only once in many steps (SMAC plans a round of Hyperband at once), "
+        f"another on one thread of one core; mean over consecutive steps ({means}) after two that are not counted, since in one of "
+        "them models are fitted from nothing. Some think hard only once in many steps (SMAC plans a round of Hyperband at once), "
         "so the last column tells the mean over all steps of the runs below, tasks alike.",
         table(["peer", *(f"d={d}, n={n}" for d, n in columns), "in the runs"], lines),
     ]

@@ -32,7 +32,7 @@ def turns(monkeypatch):
     seen = []
     deliberate = propose.deliberate
 
-    def watched(situation, beliefs, rng, aim):
+    def watched(situation, beliefs, rng, aim=propose.KNOW):
         seen.append(aim == propose.KNOW)
         return deliberate(situation, beliefs, rng, aim)
 
@@ -52,19 +52,20 @@ def test_proposals_polish_and_seek_by_turns(turns):
     assert turns == [True, False] * 3
 
 
-def test_proposals_of_doubt_take_no_turn(turns):
-    """With the whole axis known there is hardly any hope: doubt comes in between, which never polishes."""
+def test_proposals_of_doubt_take_no_turn(turns, monkeypatch):
+    """With the whole axis known there is hardly any hope: doubt comes in between, whose deliberations are light, if it makes any."""
+    efforts, deliberate = [], propose.deliberate
+
+    def noted(situation, *others):
+        efforts.append(situation.effort)
+        return deliberate(situation, *others)
+
+    monkeypatch.setattr(propose, "deliberate", noted)
     made = evaluate(polished("pes", known_up_to=1.0), 8)
-    kinds = [trial.proposal.kind for trial in made]
-    assert "doubt" in kinds
-    usual = []  # a proposal of doubt is preceded by the deliberation in which no hope was found
-    position = 0
-    for kind in kinds:
-        usual.append((kind, turns[position]))
-        position += 1 + (kind == "doubt")
-    polishing = [told for kind, told in usual if kind == "acquisition"]
-    assert polishing == [i % 2 == 0 for i in range(len(polishing))]
-    assert position == len(turns)
+    usual = [trial for trial in made if trial.proposal.kind == "acquisition"]
+    assert {trial.proposal.kind for trial in made} == {"acquisition", "doubt"}
+    polishing = [told for told, effort in zip(turns, efforts, strict=True) if effort == "normal"]
+    assert polishing == [i % 2 == 0 for i in range(len(usual))]
 
 
 @pytest.mark.parametrize("method", [PES(seek=False, doubt=False), EnvPES(seek=False, doubt=False)], ids=["pes", "envpes"])
@@ -88,9 +89,9 @@ def test_there_is_no_seeking_where_there_is_no_time(turns):
 
 def test_seeking_goes_where_there_is_hope_and_polishing_to_the_well():
     """A gap of 0.4 may hold a lower minimum: who seeks looks there, who does not adds digits to the well."""
-    second = {seek: [evaluate(polished(PES(seek=seek, doubt=False), seed=s), 2)[1] for s in range(4)] for seek in (True, False)}
+    second = {seek: [evaluate(polished(PES(seek=seek, doubt=False), seed=s), 2)[1] for s in range(12)] for seek in (True, False)}
     inside = {seek: sum(trial.params["x"] > 0.6 for trial in trials) for seek, trials in second.items()}
-    assert inside[True] > inside[False] + 1
+    assert inside[True] > inside[False] + 2
 
 
 @pytest.mark.parametrize(("hoped", "indifferent"), [(1.01, True), (0.99, False)])

@@ -2,11 +2,11 @@
 
 A surrogate that knows one minimum well is sure that there is no lower one: it has learned what the objective is like from what it
 saw, most of it near that minimum. Nothing it expects can show that it is wrong. So once there is hardly anything left to hope for,
-a third of what is spent from there on is spent on doubt: on proposals that are made as if the minima that are known were not
+two fifths of what is spent from there on are spent on doubt: on proposals that are made as if the minima that are known were not
 there. Their *wells* are filled, so that what was seen in them counts as no lower than what is usual outside; a light surrogate of
 its own is fitted to that, and no such proposal lies in a well. They go where a study would go that has seen nothing but the rest,
-mostly cheaply, and what they find competes with the minimum that is known. A minimum found on the way is looked at once at full
-fidelity, because cheaper evaluations may mislead, before its own well is filled. In the last quarter of a budget there is no
+mostly cheaply, and what they find competes with the minimum that is known. Other minima of the mean are looked at, at full
+fidelity, because cheaper evaluations may mislead; then their wells are filled too. In the last quarter of a budget there is no
 doubt: what it would find could hardly be pursued any more.
 """
 
@@ -27,16 +27,14 @@ from farthing.trials import DOUBT, History
 HARDLY = 1e-2
 """The largest expected improvement, in standardized values, below which there is hardly anything left to hope for."""
 
-SHARE = 1.0 / 3.0
+SHARE = 0.4
 """Of what is spent since doubt began, the part that is spent on doubt."""
 
 LATE = 0.25
 """Share of the budget left from which on there is no doubt."""
 
-KNOWN = 0.1
-"""A minimum other than the best has a well of its own once its sd is below this share of how far above the best it is, or below
-HARDLY.
-"""
+LOOKS = 0.5
+"""Of what is spent on doubt, the part that may go into full evaluations of other minima of the mean."""
 
 STARTS, EVALUATIONS = 8, 25
 """Of the search for other minima: from how many of the places evaluated outside the best one's well, and how long."""
@@ -47,8 +45,11 @@ WAY = np.linspace(0.1, 0.9, 7)
 LEVEL = 0.02
 """By how much, in standardized values, a way may rise and still be downhill."""
 
-BOTTOM = 0.1
-"""Near the place of a minimum: this share of the squared reach of its well."""
+SAME = 0.03
+"""Minima closer than this on every axis are one."""
+
+BOTTOM = 0.03
+"""At the bottom of a well: within this share of its squared reach of the minimum."""
 
 OUTSIDE = 3
 """Evaluations outside all wells without which there is nothing to go by elsewhere."""
@@ -67,6 +68,17 @@ def is_due(history: History) -> bool:
     return spent[True] < SHARE / (1.0 - SHARE) * spent[False]
 
 
+def may_look(history: History) -> bool:
+    """Whether doubt may take a full evaluation of a minimum: while no more than its share has been spent on full ones."""
+    if history.space.fidelity is None:
+        return True
+    spent = {True: 0.0, False: 0.0}
+    for trial in history.trials:
+        if trial.proposal.kind == DOUBT:
+            spent[trial.fidelity == history.space.fidelity.full] += trial.charge
+    return spent[True] <= LOOKS / (1.0 - LOOKS) * spent[False]
+
+
 @dataclass(frozen=True)
 class Wells:
     """Minima that are known, at places (w, d), and what lies within a lengthscale of them: u = sum_i (x_i - c_i)^2 / l_i^2 < reach.
@@ -83,37 +95,33 @@ class Wells:
         usual = ((1.0 / 12.0 + (self.places[0] - 0.5) ** 2) / self.lengthscales**2).sum()
         return min(1.0, 0.5 * float(usual))
 
-    def unseen(self, history: History) -> Array | None:
-        """The first of the places other than the best near which nothing was evaluated at full fidelity, (d,); None: all were."""
-        at_full = history.points[history.points[:, -1] == 0.0, :-1] if history.with_fidelity else history.points
-        scaled = (self.places[1:, None] - at_full[None]) / self.lengthscales
-        seen = (scaled**2).sum(axis=2).min(axis=1, initial=np.inf) < BOTTOM * self.reach
-        return None if seen.all() else np.asarray(self.places[1:][~seen][0])
-
     def apart(self, x: Array) -> NDArray[np.bool_]:
         """Which of the places (m, d) lie outside all wells."""
         scaled = (x[:, None] - self.places[None]) / self.lengthscales
         return np.asarray((scaled**2).sum(axis=2).min(axis=1) >= self.reach)
 
 
-def find_wells(surrogate: Surrogate, minima: LocalMinima, history: History) -> Wells:
-    """The best minimum, and those others that are known so well that nothing more is to be found there."""
-    lengthscales = np.exp(surrogate.weights @ np.log(surrogate.process.kernel.lengthscales))[: surrogate.dimensions]
+def find_wells(surrogate: Surrogate, minima: LocalMinima, history: History) -> tuple[Wells, Array | None]:
+    """The wells of the best minimum and of others at whose bottom was looked at full fidelity; and the lowest of those at whose
+    bottom was not, (d,), if there is one.
+    """
+    d = surrogate.dimensions
+    lengthscales = np.exp(surrogate.weights @ np.log(surrogate.process.kernel.lengthscales))[:d]
     best = Wells(minima.x[:1], lengthscales)
-    places = np.unique(history.representative(LIGHT_KNOWN).points[:, : surrogate.dimensions], axis=0)
+    places = np.unique(history.representative(LIGHT_KNOWN).points[:, :d], axis=0)
     places = places[best.apart(places)]
     if not len(places):
-        return best
+        return best, None
     starts = places[np.argsort(_mean(surrogate, places), kind="stable")[:STARTS]]
     # Choices are not exchanged: every combination of them has minima of its own.
     domain = Domain(surrogate.space, with_fidelity=False)
-    found, values = domain.minimize(surrogate.mean_and_gradient, starts, EVALUATIONS, exchange=False)
-    found = found[distinct(found, values, 0.03)]
-    found = np.concatenate([best.places, found[best.apart(found)]])
-    mean, variance = surrogate.mixture(found)
-    known = np.sqrt(variance) < np.maximum(KNOWN * (mean - mean[0]), HARDLY)
-    known[0] = True
-    return Wells(found[known], lengthscales)
+    others, values = domain.minimize(surrogate.mean_and_gradient, starts, EVALUATIONS, exchange=False)
+    others = others[distinct(others, values, SAME)]
+    others = others[best.apart(others)]
+    at_full = history.points[(history.points[:, d:] == 0.0).all(axis=1), :d]
+    scaled = (others[:, None] - at_full[None]) / lengthscales
+    seen = (scaled**2).sum(axis=2).min(axis=1, initial=np.inf) < BOTTOM * best.reach
+    return Wells(np.concatenate([best.places, others[seen]]), lengthscales), None if seen.all() else others[~seen][0]
 
 
 def filled(history: History, surrogate: Surrogate, wells: Wells) -> History | None:

@@ -24,7 +24,7 @@ from farthing.method.acquisitions import (
 from farthing.method.cost import CostModel, fit_cost
 from farthing.method.design import SPARES, next_points
 from farthing.method.domain import Domain
-from farthing.method.doubt import HARDLY, LATE, Wells, filled, find_wells, is_due
+from farthing.method.doubt import HARDLY, LATE, Wells, filled, find_wells, is_due, may_look
 from farthing.method.effort import LIGHT, LIGHT_KNOWN, NORMAL, at_level
 from farthing.method.entropy_search import EntropyReduction, draw_representers
 from farthing.method.feasibility import Feasibility, fit_feasibility
@@ -207,8 +207,8 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
     if _distrusts(situation, surrogate):
         thought, kind = deliberate(situation, beliefs, rng, IMPROVE), TRUTH
     elif _doubtful(situation, beliefs, rng):
-        wells = find_wells(surrogate, beliefs.minima, situation.history)
-        looked = _bottom(situation, beliefs, wells, taken, known)
+        wells, unseen = find_wells(surrogate, beliefs.minima, situation.history)
+        looked = None if unseen is None else _look(situation, beliefs, unseen, taken, known)
         if looked is not None:
             return looked
         thought, kind = _elsewhere(situation, beliefs, wells, rng), DOUBT
@@ -402,11 +402,10 @@ def _doubtful(situation: Situation, beliefs: Beliefs, rng: np.random.Generator) 
     return _hope(situation, beliefs, nowhere, rng, 2 * SAMPLE[situation.effort], enough=HARDLY) < HARDLY
 
 
-def _bottom(situation: Situation, beliefs: Beliefs, wells: Wells, taken: Taken, known: Proposal) -> tuple[Array, Proposal] | None:
-    """A minimum other than the best that is known from cheaper evaluations alone, at full fidelity."""
-    place = wells.unseen(situation.history)
-    at_full = None if place is None else np.append(place, 0.0)
-    if at_full is None or not beliefs.surrogate.with_fidelity or not len(taken.free(at_full[None])):
+def _look(situation: Situation, beliefs: Beliefs, place: Array, taken: Taken, known: Proposal) -> tuple[Array, Proposal] | None:
+    """The place (d,) of another minimum at full fidelity, unless doubt has spent enough there for now."""
+    at_full = np.append(place, 0.0)
+    if not may_look(situation.history) or not len(taken.free(at_full[None])):
         return None
     return _within_limit(situation, beliefs, at_full, replace(known, kind=DOUBT))
 
