@@ -53,7 +53,7 @@ def test_proposals_polish_and_seek_by_turns(turns):
 
 
 def test_proposals_of_doubt_take_no_turn(turns, monkeypatch):
-    """With the whole axis known there is hardly any hope: doubt comes in between, whose deliberations are light, if it makes any."""
+    """With the whole axis known there is hardly any hope: doubt comes in between, whose deliberations, if any, are light."""
     efforts, deliberate = [], propose.deliberate
 
     def noted(situation, *others):
