@@ -4,8 +4,8 @@
     python -m benchmarks.defaults --runs default=DIR "paths 0"=DIR ... [--note TEXT]
 
 The first makes the runs that are missing, DIR/VARIANT/TASK/farthing/SEED.jsonl, half a minute to some minutes each, and summarizes
-all. The second only summarizes runs made elsewhere, in folders of the same layout, TASK/farthing/SEED.jsonl; the note is kept with
-their summary.
+all. The second only summarizes runs made elsewhere, in folders of the same layout, TASK/farthing/SEED.jsonl, or in the place of a
+folder those of farthing that `benchmarks.peers.summary` has recorded in a file; the note is kept with their summary.
 
 Each variant is compared, run by run, with the one from which it differs: the difference of the natural logarithm of regret,
 averaged over shares of the budget from 15% to 100%, evaluation cost and overhead together, regrets floored where there is nothing
@@ -35,7 +35,7 @@ from benchmarks.peers import run, tasks
 from benchmarks.peers.farthing_peers import Farthing
 from benchmarks.peers.interface import PEERS
 from benchmarks.peers.problem import Task
-from benchmarks.peers.summary import SLACK
+from benchmarks.peers.summary import OURS, SLACK, Run, read_records
 from farthing.method import cost, hyperparameters, propose
 from farthing.method import recommend as recommending
 from farthing.method.predictive_entropy import InformationGain
@@ -85,6 +85,10 @@ def _all(*changes: AbstractContextManager[Any]) -> Iterator[None]:
         for change in changes:
             stack.enter_context(change)
         yield
+
+
+def _gone() -> AbstractContextManager[Any]:
+    raise ValueError("these sources cannot make runs of that version; give recorded ones with --runs")
 
 
 def _later_doubt() -> AbstractContextManager[Any]:
@@ -152,6 +156,9 @@ VARIANTS = {
             _later_doubt(),
         ),
     ),
+    "former doubt": Variant(
+        "doubt is a surrogate with shorter lengthscales, and there are 300 support points: the version before", changed=_gone
+    ),
     "any fidelity": Variant(
         "a fidelity that saves less than a tenth of the price may be chosen, as in the paper", EnvPES(nearly=1.0)
     ),
@@ -195,23 +202,21 @@ def _to_share(seconds: float, steps: Iterator[dict[str, Any]]) -> Iterator[dict[
             return
 
 
-def log_regret(path: Path, shares: np.ndarray = SHARES) -> float:
+def log_regret(made: Run, shares: np.ndarray = SHARES) -> float:
     """Mean natural log of regret over shares of the budget; what was recommended first counts from the beginning."""
-    header, *records = (json.loads(line) for line in path.read_text().splitlines())
-    told = [record for record in records if "regret" in record]
-    clock = np.array([record["spent"] + record["thinking"] for record in told])
-    latest = np.searchsorted(clock, (shares + SLACK) * header["budget"], side="right") - 1
-    regrets = np.array([record["regret"] for record in told])[np.maximum(latest, 0)]
-    return float(np.log(np.clip(regrets, tasks.floor(header["task"]), MOST)).mean())
+    latest = np.searchsorted(made.spent + made.thinking, (shares + SLACK) * made.budget, side="right") - 1
+    return float(np.log(np.clip(made.regrets[np.maximum(latest, 0)], tasks.floor(made.task), MOST)).mean())
 
 
-def read(folder: Path, shares: np.ndarray = SHARES) -> dict[tuple[str, int], float]:
-    """Task and seed of the complete runs in a folder, with their mean log regret; those that failed are left out."""
-    found = {}
-    for path in sorted(folder.glob("*/farthing/*.jsonl")):
-        if run.is_complete(path) and '"ended": "failed"' not in path.read_text():
-            found[path.parts[-3], int(path.stem)] = log_regret(path, shares)
-    return found
+def read(source: Path, shares: np.ndarray = SHARES) -> dict[tuple[str, int], float]:
+    """Task and seed of farthing's complete runs in a folder or a file of records, with their mean log regret; those that failed are
+    left out.
+    """
+    if source.is_file():
+        made = [each for each in read_records(source) if each.peer == OURS]
+    else:
+        made = [Run.read(path) for path in sorted(source.glob("*/farthing/*.jsonl")) if run.is_complete(path)]
+    return {(each.task, each.seed): log_regret(each, shares) for each in made if each.ended != "failed"}
 
 
 def compare(these: dict[tuple[str, int], float], those: dict[tuple[str, int], float]) -> dict[str, dict[str, Any]]:
@@ -263,14 +268,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--out", type=Path, help="where runs are made, and kept")
-    source.add_argument("--runs", type=_pair, nargs="+", metavar="NAME=DIR", help="runs made elsewhere, only to be summarized")
+    source.add_argument("--runs", type=_pair, nargs="+", metavar="NAME=DIR", help="runs made elsewhere, to be summarized")
     parser.add_argument("--note", default="", help="what is to be known of runs made elsewhere")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tasks", nargs="+", choices=tasks.NAMES)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0, help="fresh ones, to confirm what others have suggested")
     parser.add_argument("--until", type=float, default=1.0, help="a share of the budget, from 0.15 up, at which runs end")
-    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    makeable = [name for name, variant in VARIANTS.items() if variant.changed is not _gone]
+    parser.add_argument("--variants", nargs="+", choices=makeable, default=makeable)
     parser.add_argument("--wall", type=float, default=run.WALL)
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()

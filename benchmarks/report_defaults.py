@@ -16,6 +16,7 @@ BEFORE_THE_SLOPE = (
 
 
 REGRETS = (
+    "defaults_doubt",
     "defaults_wary",
     "defaults_trifles",
     "defaults_checks",
@@ -32,7 +33,7 @@ NAMES = ("density", "costs", "recommendations", *REGRETS)
 
 def text(results: Path) -> str:
     """The page: held-out density and regret of variants."""
-    density, costs, rules, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
+    density, costs, rules, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
         json.loads((results / f"{name}.json").read_text()) for name in NAMES
     )
     count = sum(density["runs"].values())
@@ -95,7 +96,14 @@ inferred all the same, which is to say that it is rough.
 that of the variant it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median;
 runs won.
 
-What the initial design may cost, checks that disappoint, and when doubt begins, from 15% to 100% of the budget:
+Doubt that looks elsewhere, from 15% to 100% of the budget:
+
+{_regret_table(doubt["rows"])}
+
+{textwrap.fill(doubt["note"], 130, break_on_hyphens=False)}
+
+What the initial design may cost, checks that disappoint, and when doubt begins, from 15% to 100% of the budget, with doubt
+as it was before that:
 
 {_regret_table(wary["rows"])}
 

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # benchmarks is a folder of the project, not part of the package
 
-from benchmarks import costs, recommendations  # noqa: E402
+from benchmarks import costs, defaults, recommendations  # noqa: E402
 from benchmarks.peers import __main__ as driver  # noqa: E402
 from benchmarks.peers import (  # noqa: E402
     document,
@@ -265,8 +265,9 @@ def test_rules_of_recommending_are_asked_at_a_recorded_history(farthing_run):
     surrogate, at_full = known.beliefs.surrogate, known.at_full
     assert len(at_full) == sum(record["fidelity"] == task.fidelity.full for record in steps) > 0
 
-    # The chance that one place is lower than another, by joint draws of the two.
-    places = np.array([[0.2, 0.3], [0.25, 0.35]])
+    # The chance that one place is lower than another, by joint draws of the two, where that is least certain.
+    pairs = np.random.default_rng(2).random((200, 2, 2))
+    places = min(pairs, key=lambda pair: abs(known.chance(*pair) - 0.4))
     draws = surrogate.process.sample(Probes.values(surrogate.at_full_fidelity(places)), np.random.default_rng(0), 20_000)
     chance = surrogate.weights @ (draws[:, :, 0] < draws[:, :, 1]).mean(axis=1)
     assert known.chance(*places) == pytest.approx(chance, abs=0.01)
@@ -284,6 +285,22 @@ def test_rules_of_recommending_are_asked_at_a_recorded_history(farthing_run):
     chance = known.chance(minimum, tried)
     assert (recommendations.if_likely(chance - 1e-9, recommendations.best_at_full, known) == minimum).all()
     assert (recommendations.if_likely(chance + 1e-9, recommendations.best_at_full, known) == tried).all()
+
+
+def test_variants_are_compared_by_runs_in_a_folder_or_by_what_was_recorded_of_them(farthing_run, tmp_path):
+    task, steps, end = farthing_run
+    header = {"peer": "farthing", "task": "branin", "seed": 4, "budget": task.budget, "minimum": task.minimum, "wall": 9.0}
+    run.write(tmp_path / "runs" / "branin" / "farthing" / "4.jsonl", header | {"versions": {}}, iter([*steps, end]))
+    recorded = tmp_path / "recorded.jsonl"
+    recorded.write_text("".join(json.dumps(made.record()) + "\n" for made in summary.read_runs(tmp_path / "runs")))
+
+    told = [record for record in steps if "regret" in record]
+    expected = []
+    for share in np.linspace(0.15, 1.0, 18):
+        known = [r for r in told if r["spent"] + r["thinking"] <= (share + 1e-3) * task.budget] or told[:1]
+        expected.append(np.log(max(known[-1]["regret"], 1e-6)))
+    for source in (tmp_path / "runs", recorded):
+        assert defaults.read(source) == {("branin", 4): pytest.approx(np.mean(expected), abs=1e-3)}
 
 
 def test_costs_are_foretold_from_those_before_by_each_set_of_priors(farthing_run):
@@ -417,6 +434,7 @@ def test_slow_peers_get_fewer_seeds_and_a_limit_of_their_own(tmp_path, monkeypat
     arguments = argparse.Namespace(
         peers=["random", "smac-mf", "boca"], tasks=["branin"], seeds=4, medium_seeds=2, slow_seeds=1, wall=60.0, slow_wall=90.0
     )
+    arguments.first_seed = 0
     arguments.out = arguments.environments = tmp_path
     jobs = driver.chosen(arguments, None)
     assert [(job.peer, job.seed, job.wall) for job in jobs] == [
@@ -427,6 +445,13 @@ def test_slow_peers_get_fewer_seeds_and_a_limit_of_their_own(tmp_path, monkeypat
         ("smac-mf", 1, 60.0),
         ("random", 2, 60.0),
         ("random", 3, 60.0),
+    ]
+    arguments.first_seed = 1
+    assert [(job.peer, job.seed) for job in driver.chosen(arguments, None)] == [
+        ("random", 1),
+        ("smac-mf", 1),
+        ("random", 2),
+        ("random", 3),
     ]
 
 

@@ -1,7 +1,7 @@
 """All runs: every peer on every task with every seed, each in the peer's own environment.
 
-    python -m benchmarks.peers [--peers ...] [--tasks ...] [--seeds 10] [--medium-seeds 5] [--slow-seeds 3] [--jobs 2]
-                               [--data DIR] [--wall 600] [--slow-wall 600]
+    python -m benchmarks.peers [--peers ...] [--tasks ...] [--seeds 10] [--medium-seeds 5] [--slow-seeds 3] [--first-seed 0]
+                               [--jobs 2] [--data DIR] [--wall 600] [--slow-wall 600]
 
 Peers that think long get fewer seeds, the first ones of the others, and a limit of wall time of their own; `interface.py` says
 which they are. Environments are looked for in .peers (`python -m benchmarks.peers.environments` makes them); a peer without one,
@@ -71,7 +71,7 @@ def chosen(arguments: argparse.Namespace, data: Path | None) -> list[Job]:
     walls = {"fast": arguments.wall, "medium": arguments.wall, "slow": arguments.slow_wall}
     return [
         Job(peer, name, seed, path_of(arguments.out, name, peer, seed), walls[PEERS[peer].pace])
-        for seed in range(max(seeds.values()))
+        for seed in range(arguments.first_seed, max(seeds.values()))
         for name in names
         for peer in peers
         if seed < seeds[PEERS[peer].pace]
@@ -173,6 +173,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS["fast"], help="of fast peers")
     parser.add_argument("--medium-seeds", type=int, default=SEEDS["medium"], help=_of("medium"))
     parser.add_argument("--slow-seeds", type=int, default=SEEDS["slow"], help=_of("slow"))
+    parser.add_argument("--first-seed", type=int, default=0, help="where runs of the seeds before it are recorded already")
     parser.add_argument("--jobs", type=int, default=2, help="runs at once")
     parser.add_argument("--data", type=Path, help="the data folder; default: what FARTHING_DATA says")
     parser.add_argument("--wall", type=float, default=run.WALL, help="seconds of wall time a run may take")
