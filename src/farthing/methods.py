@@ -32,8 +32,8 @@ class PES(Method):
     paths: of the draws of the minimizer, the share that is followed along sample paths, off the support; the paper has none.
     seek: whether every second proposal seeks and does not polish: to know a minimum more exactly than what is to be hoped for
     elsewhere counts for nothing then; the paper polishes always.
-    doubt: whether, once hardly anything is left to hope for, as much is spent on looking elsewhere as if the minima that are known
-    were not there; the paper never doubts.
+    doubt: whether, once hardly anything is left to hope for, two fifths of what is spent from there on are spent on looking
+    elsewhere, as if the minima that are known were not there; the paper never doubts.
     """
 
     support: str = "wlh"

@@ -112,7 +112,7 @@ def find_wells(surrogate: Surrogate, minima: LocalMinima, history: History) -> t
     places = places[best.apart(places)]
     if not len(places):
         return best, None
-    starts = places[np.argsort(_mean(surrogate, places), kind="stable")[:STARTS]]
+    starts = places[np.argsort(surrogate.mean(places), kind="stable")[:STARTS]]
     # Choices are not exchanged: every combination of them has minima of its own.
     domain = Domain(surrogate.space, with_fidelity=False)
     others, values = domain.minimize(surrogate.mean_and_gradient, starts, EVALUATIONS, exchange=False)
@@ -136,15 +136,10 @@ def filled(history: History, surrogate: Surrogate, wells: Wells) -> History | No
     if apart.sum() < OUTSIDE:
         return None
     inside = ~apart
-    mean = _mean(surrogate, places)
+    mean = surrogate.mean(places)
     for place in wells.places:
         way = places[:, None] + WAY[:, None] * (place - places)[:, None]
-        on_the_way = _mean(surrogate, way.reshape(-1, places.shape[1])).reshape(len(places), -1)
+        on_the_way = surrogate.mean(way.reshape(-1, places.shape[1])).reshape(len(places), -1)
         inside |= on_the_way.max(axis=1) <= mean + LEVEL
     usual = np.median(part.values[apart])
     return part.as_if(np.where(inside, np.maximum(part.values, usual), part.values))
-
-
-def _mean(surrogate: Surrogate, places: Array) -> Array:
-    """The mixture's mean at full fidelity at places (m, d)."""
-    return np.asarray(surrogate.weights @ surrogate.process.mean_at(surrogate.at_full_fidelity(places)))

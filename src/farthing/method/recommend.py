@@ -45,7 +45,7 @@ def best_by_mean(history: History, surrogate: Surrogate, minima: LocalMinima) ->
     sound = _sound(np.concatenate([minima.x, minima.evaluated]), history)
     if not len(sound):
         places = _sound(history.points[:, : surrogate.dimensions], history)
-        sound = places[np.argsort(_mean(places, surrogate), kind="stable")]
+        sound = places[np.argsort(surrogate.mean(places), kind="stable")]
     # Where every place that was evaluated has failed too, at another fidelity, there is no better one to name.
     return np.asarray(sound[0] if len(sound) else minima.x[0])
 
@@ -81,7 +81,7 @@ def _tried(history: History, surrogate: Surrogate, settings: Settings) -> tuple[
     repeatable = settings.repeatable if settings.noise is None else 0.0
     if 0.0 < repeatable < 1.0 and history.repeatable is not None:
         repeatable = float(history.repeatable)
-    mean = _mean(places, surrogate)
+    mean = surrogate.mean(places)
     return places, mean + np.where(noisy, 0.0, repeatable) * (seen - mean)
 
 
@@ -89,11 +89,6 @@ def _sound(places: Array, history: History) -> Array:
     """Those of the places (m, d) at which nothing has failed."""
     failed = history.failed[:, : places.shape[1]]
     return places[(np.abs(places[:, None] - failed[None]).max(axis=2) > SAME_PLACE).all(axis=1)]
-
-
-def _mean(places: Array, surrogate: Surrogate) -> Array:
-    """The mixture's mean at full fidelity at places (m, d)."""
-    return np.asarray(surrogate.weights @ surrogate.process.mean_at(surrogate.at_full_fidelity(places)))
 
 
 def expected_regret(surrogate: Surrogate, recommended: Array, support: Array, rng: np.random.Generator) -> float:

@@ -62,6 +62,10 @@ class Surrogate:
         """
         return replace(self, process=self.process.pretend(pending, self.noise).pretend(failed, np.zeros_like(self.noise)))
 
+    def mean(self, x: Array) -> Array:
+        """The mixture's mean at full fidelity at places (m, d): (m,), standardized."""
+        return np.asarray(self.weights @ self.process.mean_at(self.at_full_fidelity(x)))
+
     def mean_and_gradient(self, x: Array) -> tuple[Array, Array]:
         """The mixture's mean at full fidelity and its gradient in x: (m,) and (m, d), standardized."""
         mean, gradient = self.process.mean_and_gradient(self.at_full_fidelity(x))
