@@ -24,7 +24,9 @@ import numpy as np
 import farthing as ft
 from experiments.runs import farthing_version
 from farthing.method.acquisition_search import maximize
-from farthing.method.propose import Situation, believe, deliberate
+from farthing.method.beliefs import believe
+from farthing.method.deliberation import deliberate
+from farthing.method.situation import Situation
 from farthing.method.streams import stream
 from farthing.methods import EnvPES
 from farthing.numerics.box_search import minimize_in_box

@@ -36,7 +36,7 @@ from benchmarks.peers.farthing_peers import Farthing
 from benchmarks.peers.interface import PEERS
 from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import OURS, SLACK, Run, read_records
-from farthing.method import cost, hyperparameters, propose
+from farthing.method import cost, design, hyperparameters, propose, trust
 from farthing.method import recommend as recommending
 from farthing.method.predictive_entropy import InformationGain
 from farthing.methods import EnvPES
@@ -131,7 +131,7 @@ VARIANTS = {
     "no checks": Variant("cheap evaluations are never checked, as in the paper", EnvPES(check=False)),
     "no truth": Variant(
         "after a check that broke its promise nothing more is spent at full fidelity",
-        changed=lambda: patch.object(propose.trust, "is_broken", lambda history: False),
+        changed=lambda: patch.object(trust, "is_broken", lambda history: False),
     ),
     "trifles count": Variant("cheap places are preferred for it however little they cost, as in the paper", EnvPES(trifle=0.0)),
     "former priors of cost": Variant(
@@ -141,7 +141,7 @@ VARIANTS = {
     "version before": Variant(
         "no truth, trifles count, former priors of cost",
         EnvPES(trifle=0.0),
-        changed=lambda: _all(patch.object(propose.trust, "is_broken", lambda history: False), patch.multiple(cost, **FORMER)),
+        changed=lambda: _all(patch.object(trust, "is_broken", lambda history: False), patch.multiple(cost, **FORMER)),
     ),
     "later doubt": Variant(
         "doubt begins where a thousandth of the values' spread is left to hope for, not a hundredth", changed=_later_doubt
@@ -150,8 +150,8 @@ VARIANTS = {
         "the initial design ends at its best place however dear, no full evaluation brings a check nearer, none disappoints, and "
         "doubt begins at a thousandth of the values' spread",
         changed=lambda: _all(
-            patch.object(propose, "DEAR", np.inf),
-            patch.object(propose.trust, "IN_FULL", 0.0),
+            patch.object(design, "DEAR", np.inf),
+            patch.object(trust, "IN_FULL", 0.0),
             patch.object(recommending, "is_disappointed", lambda history: False),
             _later_doubt(),
         ),

@@ -30,25 +30,27 @@ import scipy
 
 import farthing as ft
 from experiments.runs import farthing_version
-from farthing.method import propose as propose_module
+from farthing.method import beliefs, deliberation, propose
 
 RESULTS = Path(__file__).parent / "results"
 STAGES = {
-    "hyperparameters and factor": "fit_surrogate",
-    "cost model": "fit_cost",
-    "local minima": "find_local_minima",
-    "overhead model": "scheduled_overhead",
-    "support points": "draw_support",
-    "minimizer draws": "_draw_minimizers",
-    "conditioning (EP)": "condition_on_minimizers",
-    "acquisition search": "maximize",
-    "recommendation": "recommend",
+    "hyperparameters and factor": (beliefs, propose, "fit_surrogate"),
+    "cost model": (beliefs, "fit_cost"),
+    "local minima": (beliefs, propose, "find_local_minima"),
+    "overhead model": (beliefs, "scheduled_overhead"),
+    "support points": (deliberation, "draw_support"),
+    "minimizer draws": (deliberation, "_draw_minimizers"),
+    "conditioning (EP)": (deliberation, "condition_on_minimizers"),
+    "acquisition search": (propose, "maximize"),
+    "recommendation": (propose, "recommend"),
 }
+"""The modules that call a stage, and its name there."""
+
 seconds: dict[str, float] = defaultdict(float)
 
 
 def instrument() -> None:
-    """Time every stage of `farthing.method.propose` by name."""
+    """Time every stage of `farthing.method` by name."""
 
     def timed(stage: str, function):
         def wrapper(*args, **kwargs):
@@ -60,8 +62,9 @@ def instrument() -> None:
 
         return wrapper
 
-    for stage, name in STAGES.items():
-        setattr(propose_module, name, timed(stage, getattr(propose_module, name)))
+    for stage, (*modules, name) in STAGES.items():
+        for module in modules:
+            setattr(module, name, timed(stage, getattr(module, name)))
 
 
 def smooth(x: np.ndarray, s: float) -> float:

@@ -27,8 +27,8 @@ from benchmarks.peers.farthing_peers import EnvPES
 from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import MARKS, SLACK
 from farthing.method import recommend as recommending
+from farthing.method.beliefs import Beliefs
 from farthing.method.effort import NORMAL, Tally
-from farthing.method.propose import Beliefs
 from farthing.method.recommend import recommend
 from farthing.numerics.kernels import Probes
 from farthing.settings import Settings

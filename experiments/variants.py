@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from experiments.problem import Array
-from farthing.method import minimizers, propose, support
+from farthing.method import beliefs, minimizers, support
 from farthing.method.overhead import Overhead, scheduled_overhead
 from farthing.trials import History
 
@@ -67,7 +67,7 @@ def last_overhead() -> AbstractContextManager[None]:
             return scheduled_overhead(history, effort, None)
         return Overhead((float(seconds[-1]), 0.0, 1.0, 0.0), len(steps))
 
-    return _substituted(propose, "scheduled_overhead", last)
+    return _substituted(beliefs, "scheduled_overhead", last)
 
 
 VARIANTS: dict[str, Callable[[], AbstractContextManager[None]]] = {

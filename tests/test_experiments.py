@@ -35,8 +35,10 @@ from experiments.study_run import run_study  # noqa: E402
 from experiments.table1_paper import PAPER, SAMPLERS, judge  # noqa: E402
 from experiments.verdicts import BETTER, NO_DATA, NOT, REPRODUCED, TOO_FEW, UNDECIDED, ahead, at_every_tenth  # noqa: E402
 from experiments.worker import GIVEN_UP  # noqa: E402
-from farthing.method import minimizers, propose, support  # noqa: E402
+from farthing.method import minimizers, support  # noqa: E402
+from farthing.method.beliefs import believe  # noqa: E402
 from farthing.method.local_minima import find_local_minima  # noqa: E402
+from farthing.method.situation import Situation  # noqa: E402
 from farthing.method.surrogate import fit_surrogate  # noqa: E402
 
 
@@ -375,12 +377,12 @@ def test_last_overhead_is_what_every_step_to_come_is_taken_to_cost():
     clock = Ticking(0.2)
     study = ft.Study(problem.space, fidelity=problem.fidelity, seed=0, settings=ENVPES.settings_with(1.0), clock=clock)
     study.run(problem.objective, evaluations=12)
-    situation = propose.Situation(study.history, study.method, study.settings, 0, 1e5, 1.0)
+    situation = Situation(study.history, study.method, study.settings, 0, 1e5, 1.0)
     last = study.history.overheads("normal")[1][-1]
     with variants.applied("last_overhead"):
-        rule = propose.believe(situation).overhead
+        rule = believe(situation).overhead
     assert rule(np.array([13.0, 500.0])).tolist() == [last, last]
-    assert propose.believe(situation).overhead(np.array([500.0]))[0] != last
+    assert believe(situation).overhead(np.array([500.0]))[0] != last
 
 
 # The engine -----------------------------------------------------------------------------------------------------------------

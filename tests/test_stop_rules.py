@@ -10,8 +10,9 @@ import pytest
 import farthing as ft
 from farthing.evaluation import Outcome
 from farthing.loop import Loop
-from farthing.method.propose import Situation, believe
+from farthing.method.beliefs import believe
 from farthing.method.recommend import REGRET_DRAWS, expected_regret
+from farthing.method.situation import Situation
 from farthing.numerics.kernels import Probes
 from farthing.trials import Proposal
 

@@ -14,10 +14,12 @@ from farthing.errors import SpaceExhausted
 from farthing.evaluation import Outcome
 from farthing.journal import Journal
 from farthing.loop import BY_CALLBACK, BY_KEYBOARD
+from farthing.method.beliefs import Beliefs
 from farthing.method.effort import LIGHT, Tally
-from farthing.method.propose import Beliefs, Situation, propose
+from farthing.method.propose import propose
 from farthing.method.quick import QUICK
 from farthing.method.recommend import best_by_mean, recommendation_of
+from farthing.method.situation import Situation
 from farthing.owners import this_owner
 from farthing.report import Standing
 from farthing.thinking import Thinking

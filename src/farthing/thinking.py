@@ -13,10 +13,12 @@ from farthing.axes import Array
 from farthing.definition import Definition
 from farthing.errors import NothingToReport
 from farthing.evaluation import Clock
+from farthing.method.beliefs import Beliefs, believe
 from farthing.method.effort import LIGHT, Tally, affordable, next_level
-from farthing.method.propose import Beliefs, Situation, believe, propose
+from farthing.method.propose import propose
 from farthing.method.quick import QUICK, quick_point
 from farthing.method.recommend import expected_regret, recommend, recommendation_of
+from farthing.method.situation import Situation
 from farthing.method.streams import stream
 from farthing.method.support import draw_support
 from farthing.numerics.kernels import family

@@ -14,13 +14,16 @@ from scipy.special import ndtr, xlogy
 from scipy.stats import spearmanr
 
 import farthing as ft
+from farthing.method.beliefs import believe
 from farthing.method.cost import fit_cost
+from farthing.method.deliberation import deliberate
 from farthing.method.effort import LIGHT, at_level
 from farthing.method.entropy_search import EntropyReduction, draw_representers
 from farthing.method.hyperparameters import Layout, Posterior, most_probable
 from farthing.method.local_minima import find_local_minima
 from farthing.method.minimizers import condition_on_minimizers
-from farthing.method.propose import Situation, believe, deliberate, propose
+from farthing.method.propose import propose
+from farthing.method.situation import Situation
 from farthing.method.standardization import Standardization
 from farthing.method.surrogate import fit_surrogate
 from farthing.methods import EI, ES, FABOLAS, PES

@@ -12,8 +12,10 @@ from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
 import farthing as ft
+from farthing.method.beliefs import believe
+from farthing.method.deliberation import deliberate
 from farthing.method.feasibility import FIDELITY_SCALE, LEAST, NOISES, REMEMBERED, WIDTHS, Feasibility, fit_feasibility
-from farthing.method.propose import Situation, believe, deliberate
+from farthing.method.situation import Situation
 from farthing.method.support import FEWEST, draw_support
 from farthing.methods import EI, PES
 from farthing.space import Space

@@ -12,9 +12,11 @@ from scipy.stats import norm
 import farthing as ft
 from farthing.method.acquisition_search import maximize
 from farthing.method.acquisitions import hope
+from farthing.method.beliefs import believe
+from farthing.method.deliberation import KNOW, SEEK, deliberate
 from farthing.method.minimizers import condition_on_minimizers
 from farthing.method.predictive_entropy import InformationGain
-from farthing.method.propose import KNOW, SEEK, Situation, believe, deliberate
+from farthing.method.situation import Situation
 from farthing.methods import PES
 from farthing.numerics.kernels import Probes
 

@@ -13,12 +13,14 @@ from scipy import stats
 
 import farthing as ft
 from farthing.method.acquisition_search import candidates, informed_places, maximize
+from farthing.method.beliefs import believe
+from farthing.method.deliberation import deliberate
 from farthing.method.domain import Domain
 from farthing.method.hyperparameters import MEAN_VARIANCE, Posterior
 from farthing.method.local_minima import find_local_minima
 from farthing.method.minimizers import Entries, choose_rivals, condition_on_minimizers, draw_minimizers
 from farthing.method.predictive_entropy import InformationGain
-from farthing.method.propose import Situation, believe, deliberate
+from farthing.method.situation import Situation
 from farthing.method.standardization import Standardization
 from farthing.method.support import SAMPLERS, draw_support
 from farthing.method.surrogate import fit_surrogate
@@ -572,7 +574,7 @@ def test_a_small_space_with_failures_is_still_its_own_support(monkeypatch):
     def never(*arguments):
         raise AssertionError("paths are followed off the support")
 
-    monkeypatch.setattr("farthing.method.propose.follow_paths", never)
+    monkeypatch.setattr("farthing.method.deliberation.follow_paths", never)
     study = ft.Study({"k": ft.Integer(1, 40), "c": ft.Choice(["a", "b"])}, settings=ft.Settings(overhead_price=0.0), seed=0)
     for k in range(1, 41, 4):
         study.tell(study.ask(), float(abs(k - 17)), cost=1.0)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import farthing as ft
-from farthing.method.propose import Situation, believe, propose
+from farthing.method.beliefs import believe
+from farthing.method.propose import propose
+from farthing.method.situation import Situation
 from farthing.methods import EnvPES
 
 

@@ -10,9 +10,12 @@ from method.problems import history_of
 from oracles import central_difference
 
 import farthing as ft
+from farthing.method.beliefs import believe
 from farthing.method.cost import Trend, fit_cost, last_scheduled
+from farthing.method.deliberation import deliberate
 from farthing.method.overhead import Overhead, Price, fit_overhead
-from farthing.method.propose import Situation, believe, deliberate, propose
+from farthing.method.propose import propose
+from farthing.method.situation import Situation
 from farthing.methods import EnvPES
 from farthing.trials import Proposal
 

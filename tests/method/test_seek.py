@@ -8,6 +8,9 @@ from filled import filled
 
 import farthing as ft
 from farthing.method import propose
+from farthing.method.beliefs import believe
+from farthing.method.deliberation import KNOW, _indifference
+from farthing.method.situation import Situation
 from farthing.methods import PES, EnvPES
 
 
@@ -32,8 +35,8 @@ def turns(monkeypatch):
     seen = []
     deliberate = propose.deliberate
 
-    def watched(situation, beliefs, rng, aim=propose.KNOW):
-        seen.append(aim == propose.KNOW)
+    def watched(situation, beliefs, rng, aim=KNOW):
+        seen.append(aim == KNOW)
         return deliberate(situation, beliefs, rng, aim)
 
     monkeypatch.setattr(propose, "deliberate", watched)
@@ -97,12 +100,12 @@ def test_seeking_goes_where_there_is_hope_and_polishing_to_the_well():
 @pytest.mark.parametrize(("hoped", "indifferent"), [(1.01, True), (0.99, False)])
 def test_a_best_place_that_is_not_known_as_well_as_what_is_hoped_for_comes_first(hoped, indifferent):
     study = polished("pes")
-    situation = propose.Situation(study.history, study.method, study.settings, 0, None, 0.0)
-    beliefs = propose.believe(situation)
+    situation = Situation(study.history, study.method, study.settings, 0, None, 0.0)
+    beliefs = believe(situation)
     surrogate = beliefs.surrogate
     means, variances = surrogate.process.marginals(beliefs.minima.x[:1])
     sd = np.sqrt(surrogate.weights @ (variances + means**2)[:, 0] - (surrogate.weights @ means[:, 0]) ** 2)
-    assert propose._indifference(beliefs, hoped * sd) == (hoped * sd if indifferent else 0.0)
+    assert _indifference(beliefs, hoped * sd) == (hoped * sd if indifferent else 0.0)
 
 
 def test_a_study_rebuilt_takes_the_same_turns():

@@ -11,7 +11,9 @@ from method.problems import history_of
 from scipy.stats import norm
 
 import farthing as ft
-from farthing.method.propose import Situation, believe, propose
+from farthing.method.beliefs import believe
+from farthing.method.propose import propose
+from farthing.method.situation import Situation
 from farthing.method.trust import FIRST, NEAR, Standing, is_broken, is_disappointed, wants_check
 from farthing.methods import PES, EnvPES
 from farthing.report import why

@@ -45,7 +45,7 @@ WAY = np.linspace(0.1, 0.9, 7)
 LEVEL = 0.02
 """By how much, in standardized values, a way may rise and still be downhill."""
 
-SAME = 0.03
+ROUGHLY_SAME = 0.03
 """Minima closer than this on every axis are one."""
 
 BOTTOM = 0.03
@@ -116,7 +116,7 @@ def find_wells(surrogate: Surrogate, minima: LocalMinima, history: History) -> t
     # Choices are not exchanged: every combination of them has minima of its own.
     domain = Domain(surrogate.space, with_fidelity=False)
     others, values = domain.minimize(surrogate.mean_and_gradient, starts, EVALUATIONS, exchange=False)
-    others = others[distinct(others, values, SAME)]
+    others = others[distinct(others, values, ROUGHLY_SAME)]
     others = others[best.apart(others)]
     at_full = history.points[(history.points[:, d:] == 0.0).all(axis=1), :d]
     scaled = (others[:, None] - at_full[None]) / lengthscales
