@@ -451,6 +451,20 @@ def test_a_worker_that_died_while_idle_is_replaced_and_no_trial_fails_for_it(one
 
 
 @posix
+def test_a_worker_that_dies_before_it_begins_what_it_was_given_is_replaced_and_the_trial_made_by_another(one):
+    """It may have died while idle, only nobody had noticed yet. Here it is stopped, so that it cannot begin."""
+    pid = int(evaluated(one, do="pid").evaluation.value)
+    os.kill(pid, signal.SIGSTOP)
+    one.start(1, {"do": "pid"})
+    assert one.wait(0.1) == []
+    os.kill(pid, signal.SIGKILL)
+    number, outcome = only(one)
+    assert number == 1
+    assert outcome.evaluation is not None
+    assert outcome.evaluation != Evaluation(float(pid))
+
+
+@posix
 def test_stopping_kills_what_runs_with_what_it_started_and_may_be_done_again(tmp_path):
     workers = Processes(act, 2, None)
     workers.start(0, {"do": "sleep", "path": str(tmp_path / "pids")})

@@ -126,12 +126,15 @@ class Processes(Workers):
                 if about not in (None, number):  # whoever sent that, it is not about this trial
                     continue
                 if kind == "done":
-                    worker.number = None
+                    worker.number, worker.used = None, True
                     return [(number, content)]
                 if kind == "unusable":
                     self._error = SettingsError(f"a worker process could not load the objective ({content}); {REMEDY}")
                     self._bury(worker)
                     return []
+                if kind == "begun":
+                    worker.begun = True
+                    continue
                 worker.began, self._proven = max(worker.sent, content), True
         except (EOFError, OSError):
             dead = True
@@ -144,9 +147,16 @@ class Processes(Workers):
         return [(number, Outcome(seconds, reason=f"timed out after {self._timeout:g} s and was killed"))]
 
     def _died(self, worker: _Worker, number: int, seconds: float) -> list[tuple[int, Outcome]]:
-        """A death during an evaluation is that evaluation's failure; one before the first, an error, as the next would die too."""
+        """A death during an evaluation is that evaluation's failure; one before the first, an error, as the next would die too.
+
+        A worker that had been idle, and died before it began what it was given, is replaced: it may have died before it was given
+        anything, and nobody had noticed yet.
+        """
         end, by_signal = worker.end()
         self._bury(worker)
+        if worker.used and not worker.begun:
+            self._hire().begin(number, worker.kwargs)
+            return []
         # Once a worker has started, the objective is known to load, and a signal (of the out-of-memory killer, say) is bad luck.
         if math.isfinite(worker.began) or (by_signal and self._proven):
             return [(number, Outcome(seconds, reason=f"the worker process {end}"))]
@@ -159,15 +169,18 @@ class Processes(Workers):
 
 
 class _Worker:
-    """A worker process, and the trial it has if any. sent, began: monotonic seconds; began is infinite until it has started.
+    """A worker process, and the trial it has if any: number, kwargs, and whether it has begun it.
 
-    printing: the lock of those whose output is relayed; None: it is not.
+    sent, began: monotonic seconds; began is infinite until it has started. used: it has finished a trial. printing: the lock of
+    those whose output is relayed; None: it is not.
     """
 
     def __init__(self, pickled: bytes, alone: bool, printing: threading.Lock | None) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.number: int | None = None
+        self.kwargs: Mapping[str, Any] = {}
+        self.begun = self.used = False
         self.sent = self.began = math.inf
         pairs = [] if printing is None else [context.Pipe(duplex=False), context.Pipe(duplex=False)]
         outputs = [writing for _, writing in pairs]
@@ -190,7 +203,7 @@ class _Worker:
             raise
 
     def begin(self, number: int, kwargs: Mapping[str, Any]) -> None:
-        self.number, self.sent = number, time.monotonic()
+        self.number, self.kwargs, self.begun, self.sent = number, kwargs, False, time.monotonic()
         if math.isfinite(self.began):
             self.began = self.sent
         self._send(lambda: self.pipe.send((number, dict(kwargs))))
@@ -271,6 +284,7 @@ def _serve(pipe: pipes.Connection, alone: bool, outputs: Sequence[pipes.Connecti
         tell("ready", None, time.monotonic())
         while True:
             number, kwargs = pipe.recv()
+            tell("begun", number, None)
             tell("done", number, _evaluated(objective, kwargs))
 
 
