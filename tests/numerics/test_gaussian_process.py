@@ -203,3 +203,16 @@ def test_cholesky_refuses_what_is_not_a_number(bad):
     """LAPACK reports success on NaN, so a process made of NaN would be returned in silence."""
     with pytest.raises(FarthingError, match="not finite"):
         cholesky(np.array([[1.0, bad], [bad, 1.0]]), np.ones(2))
+
+
+@FAMILIES
+def test_left_out_every_observation_is_foretold_as_by_a_process_that_never_saw_it(name):
+    """The wrong sign, the variance without its noise, another draw's."""
+    kernel, probes, values, noise = mixed_observations(name)
+    errors, variances = condition(kernel, probes, values, noise).leave_one_out()
+    for i, one in enumerate(singles(probes)):
+        others = [j for j in range(len(probes)) if j != i]
+        rest = Probes(probes.points[others], probes.axes[others])
+        mean, cov = condition(kernel, rest, values[:, others], noise[:, others]).predict(one)
+        assert errors[:, i] == pytest.approx(values[:, i] - mean[:, 0], rel=1e-6, abs=1e-8)
+        assert variances[:, i] == pytest.approx(cov[:, 0, 0] + noise[:, i], rel=1e-6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from farthing.method.local_minima import LocalMinima
+from farthing.method.roughness import is_rough, repeatability
 from farthing.method.surrogate import Surrogate
 from farthing.method.trust import is_disappointed
 from farthing.numerics.kernels import Array, Probes
@@ -28,14 +29,16 @@ def recommend(history: History, surrogate: Surrogate, minima: LocalMinima, setti
     """The best place by all that is known, with its expected value and standard deviation in the user's units.
 
     That is where the mean is lowest, or a place tried at full fidelity where less is to be expected. After a confirmation it is one
-    of those: a run ends with a place that was tried. After a check that disappointed it is one of those too, unless the other is
-    likely to be better; but where there is noise for certain, a check that was worse than the lowest value is no wonder.
+    of those: a run ends with a place that was tried. Where the objective is rough it is too, since between the places tried it is
+    not what it seems; and after a check that disappointed, unless the other is likely to be better; but where there is noise for
+    certain, a check that was worse than the lowest value is no wonder.
     """
     tried, expected = _tried(history, surrogate, settings)
     best = best_by_mean(history, surrogate, minima)
     noisy = bool(settings.noise) or bool(history.noises.any()) or history.repeatable is False
     needed = LIKELY if is_disappointed(history) and not noisy else 0.5
-    if len(tried) and (history.confirmed or _chance(best, expected.min(), surrogate) < needed):
+    known = history.confirmed or is_rough(history, surrogate, settings)
+    if len(tried) and (known or _chance(best, expected.min(), surrogate) < needed):
         best = tried[int(np.argmin(expected))]
     return recommendation_of(history, surrogate, best)
 
@@ -78,11 +81,8 @@ def _tried(history: History, surrogate: Surrogate, settings: Settings) -> tuple[
     noisy = np.bincount(which, history.noises[at_full] > 0.0, len(places)) > 0.0
     lowest = np.argsort(seen, kind="stable")[:TRIED]
     places, seen, noisy = places[lowest], seen[lowest], noisy[lowest]
-    repeatable = settings.repeatable if settings.noise is None else 0.0
-    if 0.0 < repeatable < 1.0 and history.repeatable is not None:
-        repeatable = float(history.repeatable)
     mean = surrogate.mean(places)
-    return places, mean + np.where(noisy, 0.0, repeatable) * (seen - mean)
+    return places, mean + np.where(noisy, 0.0, repeatability(history, settings)) * (seen - mean)
 
 
 def _sound(places: Array, history: History) -> Array:

@@ -113,6 +113,14 @@ class GaussianProcess:
         normal = rng.standard_normal((len(mean), size, mean.shape[1]))
         return mean[:, None, :] + np.matmul(normal, lower.transpose(0, 2, 1))
 
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """What every observation is above its prediction by all the others, and the variance of that: (K, n) each.
+
+        y_i - mean_i = (C^-1 y)_i / (C^-1)_ii,  variance_i = 1 / (C^-1)_ii  (Rasmussen and Williams 2006, 5.12). Noise included.
+        """
+        precision = np.einsum("kij,kij->kj", self.whitener, self.whitener)
+        return self.dual / precision, 1.0 / precision
+
     def log_evidence(self) -> Array:
         """log N(y; 0, C): (K,)."""
         log_determinant = -np.log(np.diagonal(self.whitener, axis1=1, axis2=2)).sum(axis=1)

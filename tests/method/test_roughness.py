@@ -1,0 +1,115 @@
+"""Roughness: seen in how the lowest values are foretold by the others, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from method.problems import history_of, known_surrogate
+
+import farthing as ft
+from farthing.method.beliefs import believe
+from farthing.method.local_minima import find_local_minima
+from farthing.method.recommend import best_by_mean, recommend
+from farthing.method.roughness import LOWEST, is_rough
+from farthing.method.situation import Situation
+from farthing.trials import Proposal
+
+CERTAIN = ft.Settings(repeatable=1.0)
+
+
+def known(unevenness, count=24, s=0.0, lengthscale=0.4):
+    """A surrogate that takes a bowl for smooth, and what it saw: places all over, each a little better or worse by luck."""
+    rng = np.random.default_rng(3)
+    x = rng.random((count, 2))
+    values = 4.0 * ((x - 0.4) ** 2).sum(axis=1) + unevenness * rng.standard_normal(count)
+    points = np.column_stack([x, np.full(count, s)])
+    surrogate = known_surrogate(points, values, 2, [[lengthscale, lengthscale, 1.0]], noise=1e-6)
+    return history_of(points, values, fidelity=True), surrogate
+
+
+def by_hand(surrogate):
+    """Mean square of what the lowest are off by, in standard deviations: each foretold by a dense solve without it."""
+    process, points = surrogate.process, surrogate.process.probes.points
+    cov = process.kernel.values(points, points)[0] + np.diag(process.noise[0])
+    found = []
+    for i in np.argsort(surrogate.values)[:LOWEST]:
+        others = np.arange(len(points)) != i
+        weights = np.linalg.solve(cov[np.ix_(others, others)], cov[others, i])
+        found.append((surrogate.values[i] - weights @ surrogate.values[others]) ** 2 / (cov[i, i] - weights @ cov[others, i]))
+    return np.mean(found)
+
+
+@pytest.mark.parametrize(("unevenness", "rough"), [(0.0, False), (0.3, True)])
+def test_an_objective_is_rough_where_the_lowest_values_are_off_by_more_than_is_expected_of_them(unevenness, rough):
+    history, surrogate = known(unevenness)
+    assert (by_hand(surrogate) >= 1.0) == rough
+    assert is_rough(history, surrogate, CERTAIN) == rough
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_the_limit_is_what_is_expected(factor):
+    """Values that are so many times as far off, all of them, as would be one standard deviation."""
+    history, surrogate = known(0.3)
+    share = factor / np.sqrt(by_hand(surrogate))
+    scaled = known_surrogate(surrogate.process.probes.points, share * surrogate.values, 2, [[0.4, 0.4, 1.0]], noise=1e-6)
+    assert by_hand(scaled) == pytest.approx(factor**2, rel=1e-3)
+    assert is_rough(history, scaled, CERTAIN) == (factor > 1.0)
+
+
+def test_noise_is_not_roughness_nor_what_may_be_noise():
+    history, surrogate = known(0.3)
+    assert not is_rough(history, surrogate, ft.Settings())  # as likely as not to be repeatable
+    assert not is_rough(history, surrogate, ft.Settings(repeatable=1.0, noise=0.3))
+    stated = replace(history, trials=tuple(replace(t, noise=0.3) for t in history.trials))
+    assert not is_rough(stated, surrogate, CERTAIN)
+
+
+def test_a_repeat_tells():
+    history, surrogate = known(0.3)
+    first = history.trials[0]
+    for value, rough in [(first.value, True), (first.value + 0.3, False)]:
+        repeat = replace(first, number=24, order=24, value=value, proposal=Proposal("repeat"))
+        assert is_rough(replace(history, trials=(*history.trials, repeat)), surrogate, ft.Settings()) == rough
+
+
+@pytest.mark.parametrize(("count", "s"), [(LOWEST - 1, 0.0), (24, 0.3)], ids=["too few", "none at full fidelity"])
+def test_it_takes_a_few_values_at_full_fidelity_to_tell(count, s):
+    history, surrogate = known(0.3, count, s)
+    assert not is_rough(history, surrogate, CERTAIN)
+
+
+def test_where_it_is_rough_a_place_that_was_tried_is_recommended_though_the_mean_is_lower_elsewhere():
+    history, surrogate = known(0.3)
+    minima = find_local_minima(surrogate, None, np.random.default_rng(0))
+    by_mean = best_by_mean(history, surrogate, minima)
+    tried = history.points[np.argmin(history.values), :2]
+    assert surrogate.mean(by_mean[None])[0] < history.values.min()
+    found = recommend(history, surrogate, minima, CERTAIN).params
+    assert [found["x0"], found["x1"]] == pytest.approx(tried)
+    smooth, sure = known(0.0)
+    minima = find_local_minima(sure, None, np.random.default_rng(0))
+    found = recommend(smooth, sure, minima, CERTAIN).params
+    assert [found["x0"], found["x1"]] == pytest.approx(best_by_mean(smooth, sure, minima), abs=1e-9)
+
+
+def test_a_study_of_something_rough_comes_to_know_it():
+    """Not by a surrogate that is given: hyperparameters are learned, and may take the unevenness for a short lengthscale."""
+
+    def evaluated(unevenness):
+        study = ft.Study(
+            {"x": ft.Real(0.0, 1.0), "y": ft.Real(0.0, 1.0)},
+            fidelity=ft.Fidelity("s", cheap=1.0, full=0.0),
+            seed=0,
+            settings=ft.Settings(overhead_price=0.0, repeatable=1.0),
+        )
+        rng = np.random.default_rng(1)
+        for x, y in np.concatenate([rng.random((12, 2)), 0.4 + 0.1 * rng.standard_normal((28, 2))]):
+            value = 4.0 * ((x - 0.4) ** 2 + (y - 0.4) ** 2) + unevenness * rng.standard_normal()
+            study.add({"x": float(x), "y": float(y)}, value, fidelity=0.0, cost=1.0)
+        situation = Situation(study.history, study.method, study.settings, 0, None, 0.0)
+        return is_rough(study.history, believe(situation).surrogate, study.settings)
+
+    assert evaluated(0.02)
+    assert not evaluated(0.0)
