@@ -1,4 +1,7 @@
-"""docs/defaults.md: why the defaults are what they are, by the results of `density`, `costs`, `recommendations` and `defaults`."""
+"""docs/defaults.md: why the defaults are what they are.
+
+By the results of `density`, `costs`, `recommendations`, `roughness` and `defaults`.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,13 @@ REGRETS = (
     "defaults_trend",
     "defaults_before",
 )
-NAMES = ("density", "costs", "recommendations", *REGRETS)
+NAMES = ("density", "costs", "recommendations", "roughness", *REGRETS)
 """Of the results, the latest comparison of regrets first."""
 
 
 def text(results: Path) -> str:
     """The page: held-out density and regret of variants."""
-    density, costs, rules, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
+    density, costs, rules, rough, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
         json.loads((results / f"{name}.json").read_text()) for name in NAMES
     )
     count = sum(density["runs"].values())
@@ -87,8 +90,17 @@ the end of the budget had median regrets of 0 and 0.056 on svc, 0.0059 and 0.006
 value at full fidelity 0 and -0.056, 0.0095 and 0.0049, 0.0015 and 0.0015. On noisy, where the two values differ and the mean alone
 counts from then on, ten seeds: 1.3, 0.11, 0.031 at 25, 50 and 100% without the repeat, 0.31, 0.057, 0.012 with it; but 0.37, 0.051,
 0.023 in the version before both, so that only the end may have gained; and svc was at its floor at the end in that version too
-(three seeds). Not tried: to ask more of a place that was not tried where an objective is known to be repeatable and noise is
-inferred all the same, which is to say that it is rough.
+(three seeds).
+
+Where an objective that is known to be repeatable is rough, which is to say that its lowest values are foretold by the others no
+better than expected ([the method](method.md)), a place that was tried is recommended, whatever the mean says.
+`python -m benchmarks.roughness --runs FOLDER`, on runs of a version without that: how the natural logarithm of the regret would
+have differed (below 0 is better), in how many runs it would have been lower and higher, and the median regret as it was and as it
+would have been.
+
+{_rough_table(rough["rows"])}
+
+{textwrap.fill(rough["note"], 130, break_on_hyphens=False)}
 
 ## Regret of variants
 
@@ -232,6 +244,17 @@ def _rules_table(rows: list[dict]) -> str:
     lines = [["posterior minimum", *(f"{row['default']:.2f}" for row in rows)]]
     lines += [[name, *(cell(row["above"][name]) for row in rows)] for name in names]
     return table(["rule", *(f"{row['group']}, {100 * row['mark']:g}%" for row in rows)], lines)
+
+
+def _rough_table(rows: list[dict]) -> str:
+    lines = []
+    for row in rows:
+        error = "" if row["error"] is None else f" ± {row['error']:.2f}"
+        counts = [str(row[name]) for name in ("runs", "rough", "lower", "higher")]
+        difference = f"{row['difference']:+.2f}{error}" if row["rough"] else ""
+        medians = [f"{median:.2g}" for median in row["medians"]]
+        lines.append([row["group"], f"{100 * row['mark']:g}%", *counts[:2], difference, *counts[2:], *medians])
+    return table(["tasks", "budget spent", "runs", "rough", "difference", "lower", "higher", "median", "then"], lines)
 
 
 def _gain(measures: dict) -> str:
