@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # benchmarks is a folder of the project, not part of the package
 
-from benchmarks import costs, defaults, recommendations  # noqa: E402
+from benchmarks import costs, defaults, recommendations, roughness  # noqa: E402
 from benchmarks.peers import __main__ as driver  # noqa: E402
 from benchmarks.peers import (  # noqa: E402
     document,
@@ -285,6 +285,26 @@ def test_rules_of_recommending_are_asked_at_a_recorded_history(farthing_run):
     chance = known.chance(minimum, tried)
     assert (recommendations.if_likely(chance - 1e-9, recommendations.best_at_full, known) == minimum).all()
     assert (recommendations.if_likely(chance + 1e-9, recommendations.best_at_full, known) == tried).all()
+
+
+def test_roughness_is_judged_by_what_was_recommended_and_tried_until_then(farthing_run):
+    task, steps, _ = farthing_run
+    assert roughness.at_mark(task, 0, steps, 0.0) is None
+    for mark in (0.5, 1.0):
+        told = [r for r in steps if "regret" in r and r["spent"] + r["thinking"] <= (mark + 1e-3) * task.budget][-1]
+        tried = [r["value"] for r in steps if r["fidelity"] == task.fidelity.full and r["step"] <= told["step"]]
+        rough, regret, best = roughness.at_mark(task, 0, steps, mark)
+        assert not rough  # it is smooth
+        assert regret == pytest.approx(max(told["regret"], 1e-6))
+        assert best == pytest.approx(max(min(tried) - task.minimum, 1e-6))
+
+
+def test_what_was_tried_counts_in_rough_runs_alone():
+    (row,) = roughness.summarize({("svc", 0.5): [(True, 0.2, 0.1), (False, 0.3, 0.1)]})
+    assert row["difference"] == pytest.approx(np.log(0.5) / 2.0, abs=1e-3)
+    assert row["error"] == pytest.approx(-np.log(0.5) / 2.0, abs=1e-3)
+    assert (row["runs"], row["rough"], row["lower"], row["higher"]) == (2, 1, 1, 0)
+    assert row["medians"] == pytest.approx([0.25, 0.2])
 
 
 def test_variants_are_compared_by_runs_in_a_folder_or_by_what_was_recorded_of_them(farthing_run, tmp_path):
