@@ -74,9 +74,10 @@ def posterior_minimum(known: Known) -> Array:
 
 
 def halfway(repeatable: float, known: Known) -> Array:
-    """farthing's own rule, by how likely the objective is to give the same value again."""
+    """farthing's own rule for objectives that are not rough, by how likely one is to give the same value again."""
     beliefs, space = known.beliefs, known.history.space
-    best = recommend(known.history, beliefs.surrogate, beliefs.minima, Settings(repeatable=repeatable))
+    with patch.object(recommending, "is_rough", return_value=False):
+        best = recommend(known.history, beliefs.surrogate, beliefs.minima, Settings(repeatable=repeatable))
     return space.unit_points([best.params])[0]
 
 

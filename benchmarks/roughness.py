@@ -21,7 +21,7 @@ from benchmarks.density import recorded
 from benchmarks.peers import tasks
 from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import MARKS, SLACK
-from benchmarks.recommendations import known_after
+from benchmarks.recommendations import group_of, known_after
 from farthing.method.roughness import is_rough
 from farthing.settings import Settings
 
@@ -42,10 +42,6 @@ def at_mark(task: Task, seed: int, records: list[dict[str, Any]], mark: float) -
     tried = min((r["value"] - task.minimum for r in made if r["fidelity"] == task.fidelity.full), default=regret)
     floor = tasks.floor(task.name)
     return rough, max(regret, floor), max(tried, floor)
-
-
-def group_of(name: str) -> str:
-    return "LCBench" if name in tasks.LCBENCH else name if name in tasks.TRAINING else "simulated"
 
 
 def summarize(found: dict[tuple[str, float], list[tuple[bool, float, float]]]) -> list[dict[str, Any]]:
@@ -83,10 +79,10 @@ def main() -> None:
     for name, seed, records in recorded(arguments.runs, data):
         if name == "noisy":
             continue
-        task = tasks.make_task(name, seed, data)
+        task, group = tasks.make_task(name, seed, data), name if name in tasks.TRAINING else group_of(name)
         for mark in MARKS:
             if (seen := at_mark(task, seed, records, mark)) is not None:
-                found.setdefault((group_of(name), mark), []).append(seen)
+                found.setdefault((group, mark), []).append(seen)
         print(f"{name} {seed}", flush=True)
     arguments.results.write_text(json.dumps({"note": arguments.note, "rows": summarize(found)}, indent=1) + "\n")
     print(f"written to {arguments.results}. Next: python -m benchmarks.report")

@@ -132,8 +132,8 @@ class Processes(Workers):
                     self._error = SettingsError(f"a worker process could not load the objective ({content}); {REMEDY}")
                     self._bury(worker)
                     return []
-                if kind == "begun":
-                    worker.begun = True
+                if kind == "accepted":
+                    worker.accepted = True
                     continue
                 worker.began, self._proven = max(worker.sent, content), True
         except (EOFError, OSError):
@@ -149,12 +149,12 @@ class Processes(Workers):
     def _died(self, worker: _Worker, number: int, seconds: float) -> list[tuple[int, Outcome]]:
         """A death during an evaluation is that evaluation's failure; one before the first, an error, as the next would die too.
 
-        A worker that had been idle, and died before it began what it was given, is replaced: it may have died before it was given
-        anything, and nobody had noticed yet.
+        A worker that had been idle, and died before it accepted what it was given, is replaced: it may have died before it was
+        given anything, and nobody had noticed yet.
         """
         end, by_signal = worker.end()
         self._bury(worker)
-        if worker.used and not worker.begun:
+        if worker.used and not worker.accepted:
             self._hire().begin(number, worker.kwargs)
             return []
         # Once a worker has started, the objective is known to load, and a signal (of the out-of-memory killer, say) is bad luck.
@@ -169,7 +169,7 @@ class Processes(Workers):
 
 
 class _Worker:
-    """A worker process, and the trial it has if any: number, kwargs, and whether it has begun it.
+    """A worker process, and the trial it has if any: number, kwargs, and whether it has accepted it.
 
     sent, began: monotonic seconds; began is infinite until it has started. used: it has finished a trial. printing: the lock of
     those whose output is relayed; None: it is not.
@@ -180,7 +180,7 @@ class _Worker:
         self.pipe, theirs = context.Pipe()
         self.number: int | None = None
         self.kwargs: Mapping[str, Any] = {}
-        self.begun = self.used = False
+        self.accepted = self.used = False
         self.sent = self.began = math.inf
         pairs = [] if printing is None else [context.Pipe(duplex=False), context.Pipe(duplex=False)]
         outputs = [writing for _, writing in pairs]
@@ -203,7 +203,7 @@ class _Worker:
             raise
 
     def begin(self, number: int, kwargs: Mapping[str, Any]) -> None:
-        self.number, self.kwargs, self.begun, self.sent = number, kwargs, False, time.monotonic()
+        self.number, self.kwargs, self.accepted, self.sent = number, kwargs, False, time.monotonic()
         if math.isfinite(self.began):
             self.began = self.sent
         self._send(lambda: self.pipe.send((number, dict(kwargs))))
@@ -284,7 +284,7 @@ def _serve(pipe: pipes.Connection, alone: bool, outputs: Sequence[pipes.Connecti
         tell("ready", None, time.monotonic())
         while True:
             number, kwargs = pipe.recv()
-            tell("begun", number, None)
+            tell("accepted", number, None)
             tell("done", number, _evaluated(objective, kwargs))
 
 
