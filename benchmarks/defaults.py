@@ -167,6 +167,10 @@ VARIANTS = {
         "each place of the initial design is evaluated at s = 0.5 and at s = 1, and not once at an s of its own",
         settings={"initial_repeats": True},
     ),
+    "longer design": Variant(
+        "the initial design may take a third of the budget where cheap evaluations make it too, not 15%",
+        changed=lambda: patch.dict(design.INITIAL_SHARE, {True: design.INITIAL_SHARE[False]}),
+    ),
     "initial 6": Variant("six evaluations in the initial design, not ten", settings={"initial": 6}),
 }
 

@@ -86,3 +86,19 @@ def test_a_method_that_chooses_no_fidelity_has_all_its_places_at_full():
     places, fidelities = designed(method="ei")
     assert (fidelities == 0.0).all()
     assert len(np.unique(places[:9], axis=0)) == 9
+
+
+@pytest.mark.parametrize(
+    ("method", "fidelity", "cost", "count"), [("envpes", FIDELITY, 2.0, 8), ("ei", FIDELITY, 4.0, 9), ("envpes", None, 4.0, 9)]
+)
+def test_the_design_ends_when_it_has_taken_its_share_of_the_budget(method, fidelity, cost, count):
+    """15 of 100 where evaluations of it are meant to be cheap, a third where all are at full fidelity."""
+    settings = ft.Settings(draws=2, support_points=40, overhead_price=0.0)
+    study = ft.Study({"x": ft.Real(0.0, 1.0)}, fidelity=fidelity, budget=100.0, method=method, seed=1, settings=settings)
+    kinds = []
+    for _ in range(10):
+        trial = study.ask()
+        kinds.append(trial.proposal.kind)
+        study.tell(trial, trial.params["x"], cost=cost)
+    assert kinds == ["initial"] * count + kinds[count:]
+    assert "initial" not in kinds[count:]

@@ -17,8 +17,10 @@ from farthing.trials import History
 SPARES = 64
 """Further points, for those that would repeat one before."""
 
-INITIAL_SHARE = 1.0 / 3.0
-"""The initial design ends early when it has taken this share of the budget."""
+INITIAL_SHARE = {True: 0.15, False: 1.0 / 3.0}
+"""The initial design ends early when it has taken this share of the budget: less where the method chooses the fidelity, since where
+cheap evaluations cost that much they are no longer cheap, and still not the truth.
+"""
 
 DEAR = 2.0
 """The initial design ends at no place that is dearer at full fidelity than so many times the median of its places."""
@@ -31,9 +33,9 @@ def initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) -
     far, but for those that are dear.
     """
     history, number = situation.history, situation.number
-    if beliefs is not None and not _designing(situation):
-        return None
     chooses = situation.method.chooses_fidelity and history.with_fidelity
+    if beliefs is not None and not _designing(situation, chooses):
+        return None
     if beliefs is not None and beliefs.surrogate.with_fidelity and number == situation.settings.initial - 1:
         best = _best_of_design(history, beliefs)
         return best if len(taken.free(best[None])) else None
@@ -46,9 +48,9 @@ def initial_point(situation: Situation, beliefs: Beliefs | None, taken: Taken) -
     return np.asarray(free[0]) if len(free) else None
 
 
-def _designing(situation: Situation) -> bool:
+def _designing(situation: Situation, chooses: bool) -> bool:
     """Whether the initial design goes on: too few trials yet, and not too much spent on it."""
-    return situation.number < situation.settings.initial and situation.budget_left > 1.0 - INITIAL_SHARE
+    return situation.number < situation.settings.initial and situation.budget_left > 1.0 - INITIAL_SHARE[chooses]
 
 
 def _best_of_design(history: History, beliefs: Beliefs) -> Array:
