@@ -19,6 +19,7 @@ BEFORE_THE_SLOPE = (
 
 
 REGRETS = (
+    "defaults_share",
     "defaults_doubt",
     "defaults_wary",
     "defaults_trifles",
@@ -36,7 +37,7 @@ NAMES = ("density", "costs", "recommendations", "roughness", *REGRETS)
 
 def text(results: Path) -> str:
     """The page: held-out density and regret of variants."""
-    density, costs, rules, rough, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
+    density, costs, rules, rough, share, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
         json.loads((results / f"{name}.json").read_text()) for name in NAMES
     )
     count = sum(density["runs"].values())
@@ -108,6 +109,12 @@ would have been.
 that of the variant it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median;
 runs won.
 
+What the initial design may take, from 15% to 50% of the budget (`--until 0.5 --seeds 50 --first-seed 40`):
+
+{_regret_table(share["rows"])}
+
+{textwrap.fill(share["note"], 130, break_on_hyphens=False)}
+
 Doubt that looks elsewhere, from 15% to 100% of the budget:
 
 {_regret_table(doubt["rows"])}
@@ -153,10 +160,11 @@ nine places leave less of that open. That this is the reason for the difference 
 much a cheap evaluation says of a dear one at the same place: where it says nearly all (augmented-hartmann) they are far ahead at
 a quarter of the budget, and on the simulated tasks together a few pairs seem better than none, on LCBench worse, by little more
 than chance. On seven fresh seeds (30 to 36) three pairs were worse on LCBench at a quarter of the budget, by 0.34 ± 0.12, and on
-the simulated tasks better by 0.30 ± 0.29: not taken. The longer lengthscale is worth another trial. Pairs also tell sooner that
-cheap evaluations mislead: on the misleading objective of `tests/method/test_doubt.py` the minimum is found in 8 of 10 runs with
-repeated places and in 4 of 10 without (a trial; its runs are not kept). By turns is hardly better than pairs: every second point
-of a Sobol sequence lies in one half of some axis, so that s and that axis cannot be told apart.
+the simulated tasks better by 0.30 ± 0.29: not taken. The longer lengthscale was tried again (above), but not on LCBench, where it
+seemed to gain. Pairs also tell sooner that cheap evaluations mislead: on the misleading objective of `tests/method/test_doubt.py`
+the minimum is found in 8 of 10 runs with repeated places and in 4 of 10 without (a trial; its runs are not kept). By turns is
+hardly better than pairs: every second point of a Sobol sequence lies in one half of some axis, so that s and that axis cannot be
+told apart.
 
 Seeking, from 15% to 100%:
 
