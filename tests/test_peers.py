@@ -632,6 +632,15 @@ def test_a_recorded_run_tells_the_same_regrets_as_the_run_itself(runs):
         assert len(again.regrets) == len(set(run_.regrets))
 
 
+def test_what_was_recommended_just_after_a_mark_is_recorded_as_after_it(tmp_path):
+    made_up(tmp_path, "branin", "random", 0, [1.0] * 12)
+    (made,) = summary.read_runs(tmp_path)
+    mark = (0.5 + summary.SLACK) * made.budget
+    for late, regret in ((-2e-6, 0.25), (2e-6, 0.5)):
+        told = replace(made, spent=np.array([10.0, mark - 0.5]), thinking=np.array([0.0, 0.5 + late]), regrets=np.array([0.5, 0.25]))
+        assert summary.Run.recorded(json.loads(json.dumps(told.record()))).regret_at(0.5, "total") == regret
+
+
 def test_regrets_are_told_above_a_lower_minimum_found_after_the_run(tmp_path, monkeypatch):
     made_up(tmp_path, "mlp", "random", 0, [0.5, -0.1])
     made_up(tmp_path, "branin", "random", 0, [0.5, 0.1])

@@ -89,9 +89,14 @@ class Run:
         )
 
     def record(self) -> dict[str, Any]:
-        """The run in short, ready for JSON: where the regret of its recommendation changes, to five digits."""
+        """The run in short, ready for JSON: where the regret of its recommendation changes.
+
+        Regrets to five digits, times to a microsecond: a recommendation made just after a share of the budget is not to count as
+        made before it.
+        """
         changes = np.flatnonzero(np.diff(self.regrets, prepend=np.inf))
-        told = {name: [float(f"{v:.5g}") for v in getattr(self, name)[changes]] for name in ("spent", "thinking", "regrets")}
+        told = {name: [round(float(v), 6) for v in getattr(self, name)[changes]] for name in ("spent", "thinking")}
+        told["regrets"] = [float(f"{v:.5g}") for v in self.regrets[changes]]
         return {field.name: getattr(self, field.name) for field in fields(self)} | told
 
     @classmethod
