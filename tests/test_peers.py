@@ -637,7 +637,9 @@ def test_what_was_recommended_just_after_a_mark_is_recorded_as_after_it(tmp_path
     (made,) = summary.read_runs(tmp_path)
     mark = (0.5 + summary.SLACK) * made.budget
     for late, regret in ((-2e-6, 0.25), (2e-6, 0.5)):
-        told = replace(made, spent=np.array([10.0, mark - 0.5]), thinking=np.array([0.0, 0.5 + late]), regrets=np.array([0.5, 0.25]))
+        told = replace(
+            made, spent=np.array([10.0, mark - 0.5]), thinking=np.array([0.0, 0.5 + late]), regrets=np.array([0.5, 0.25])
+        )
         assert summary.Run.recorded(json.loads(json.dumps(told.record()))).regret_at(0.5, "total") == regret
 
 
