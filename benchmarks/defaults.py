@@ -38,8 +38,10 @@ from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import OURS, SLACK, Run, read_records
 from farthing.method import cost, design, hyperparameters, propose, trust
 from farthing.method import recommend as recommending
+from farthing.method.deliberation import SEEK
 from farthing.method.predictive_entropy import InformationGain
 from farthing.methods import EnvPES
+from farthing.trials import ACQUISITION
 
 RESULTS = Path(__file__).parent / "results" / "defaults.json"
 SHARES = np.linspace(0.15, 1.0, 18)
@@ -122,10 +124,14 @@ VARIANTS = {
     ),
     "no polishing": Variant(
         "what is finer than the largest improvement expected anywhere counts for nothing, in every proposal",
-        changed=lambda: patch.object(propose, "_seeking", lambda situation: True),
+        changed=lambda: patch.object(propose, "_aim", lambda *known: (SEEK, ACQUISITION)),
     ),
     "no seeking": Variant(
         "digits of a known minimum count in every proposal, as in the paper, and not in every second", EnvPES(seek=False)
+    ),
+    "no luck": Variant(
+        "an uneven objective is sought on and polished like any other",
+        changed=lambda: patch.object(propose, "is_uneven", lambda *known: False),
     ),
     "no doubt": Variant("nothing is spent on the doubt that there may be a lower minimum elsewhere", EnvPES(doubt=False)),
     "no checks": Variant("cheap evaluations are never checked, as in the paper", EnvPES(check=False)),

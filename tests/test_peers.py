@@ -236,6 +236,7 @@ def test_a_run_of_the_random_peer_keeps_both_clocks():
     assert np.allclose(np.cumsum([record["overhead"] for record in steps]), [record["thinking"] for record in steps])
     regrets = [record["regret"] for record in steps]
     assert regrets == sorted(regrets, reverse=True)
+    assert not any("kind" in record for record in steps)
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +249,8 @@ def test_farthing_runs_and_comes_closer_than_random(farthing_run):
     task, steps, end = farthing_run
     assert end == {"ended": "budget"}
     assert 10 < len(steps) < 150
+    assert steps[0]["kind"] == "initial"
+    assert "acquisition" in {record["kind"] for record in steps}
     assert len({round(record["fidelity"], 6) for record in steps}) > 3
     assert steps[-2]["spent"] + steps[-2]["thinking"] <= task.budget < steps[-1]["spent"] + steps[-1]["thinking"]
     assert last_regret(steps) < last_regret(records_of("random", task)[0])

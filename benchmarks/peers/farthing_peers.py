@@ -43,6 +43,10 @@ class Farthing(Peer):
     def recommend(self) -> Params:
         return self._study.recommend().params
 
+    @property
+    def kind(self) -> str | None:
+        return None if self._trial is None else self._trial.proposal.kind
+
 
 class EnvPES(Farthing):
     method = "envpes"

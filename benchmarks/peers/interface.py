@@ -19,7 +19,7 @@ DESIGN = 10
 """Evaluations of a given design, as many as farthing and Optuna begin with."""
 
 DESIGN_SHARE = 1.0 / 3.0
-"""A given design ends early when it has taken this share of the budget; farthing's own does the same."""
+"""A given design ends early when it has taken this share of the budget; farthing's own does the same at full fidelity."""
 
 
 class Peer(ABC):
@@ -40,6 +40,11 @@ class Peer(ABC):
     @abstractmethod
     def recommend(self) -> Params:
         """The parameters this optimizer holds for the best at full fidelity."""
+
+    @property
+    def kind(self) -> str | None:
+        """What kind of proposal the last one was, if this optimizer has kinds."""
+        return None
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ def steps(task: Task, peer: Peer, wall: float = WALL, clock: Callable[[], float]
             spent, thinking, taken = spent + cost, thinking + overhead, taken + observed - start
             record = {"step": step, "params": params, "fidelity": fidelity, "value": value, "cost": cost}
             record |= {"spent": spent, "overhead": overhead, "thinking": thinking}
+            record |= {} if peer.kind is None else {"kind": peer.kind}
             if recommends(step):
                 recommended = _plain(peer.recommend())
                 record |= {"recommend": clock() - observed, "recommended": recommended, "regret": regret(json.dumps(recommended))}

@@ -12,7 +12,7 @@ import farthing as ft
 from farthing.method.beliefs import believe
 from farthing.method.local_minima import find_local_minima
 from farthing.method.recommend import best_by_mean, recommend
-from farthing.method.roughness import LOWEST, is_rough
+from farthing.method.roughness import LOWEST, NOISELESS, is_rough, is_uneven
 from farthing.method.situation import Situation
 from farthing.trials import Proposal
 
@@ -78,6 +78,30 @@ def test_a_repeat_tells():
 def test_it_takes_a_few_values_at_full_fidelity_to_tell(count, s):
     history, surrogate = known(0.3, count, s)
     assert not is_rough(history, surrogate, CERTAIN)
+
+
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_an_objective_is_uneven_where_noise_is_inferred_and_there_is_none(share):
+    """By most draws: their geometric mean, since the noise may be anything by orders of magnitude."""
+    points, values = np.random.default_rng(0).random((24, 3)), np.arange(24.0)
+    points[:, 2] = 0.0
+    surrogate = known_surrogate(points, values, 2, [[0.4, 0.4, 1.0]] * 2, weights=[0.75, 0.25])
+    noise = share * NOISELESS * np.array([0.1, 1e3])
+    surrogate = replace(surrogate, noise=noise)
+    assert np.prod(noise**surrogate.weights) == pytest.approx(share * NOISELESS)
+    history = history_of(points, values, fidelity=True)
+    assert is_uneven(history, surrogate, CERTAIN) == (share > 1.0)
+    assert not is_uneven(history, surrogate, ft.Settings())  # it may be noise
+    stated = replace(history, trials=tuple(replace(t, noise=0.3) for t in history.trials))
+    assert not is_uneven(stated, surrogate, CERTAIN)
+
+
+@pytest.mark.parametrize(("count", "uneven"), [(LOWEST - 1, False), (LOWEST, True)])
+def test_it_takes_as_many_values_at_full_fidelity_to_call_it_uneven(count, uneven):
+    points, values = np.random.default_rng(0).random((24, 3)), np.arange(24.0)
+    points[:count, 2] = 0.0
+    surrogate = known_surrogate(points, values, 2, [[0.4, 0.4, 1.0]], noise=10.0 * NOISELESS)
+    assert is_uneven(history_of(points, values, fidelity=True), surrogate, CERTAIN) == uneven
 
 
 def test_where_it_is_rough_a_place_that_was_tried_is_recommended_though_the_mean_is_lower_elsewhere():

@@ -20,22 +20,20 @@ from farthing.method.doubt import HARDLY, LATE, Wells, filled, find_wells, is_du
 from farthing.method.effort import LIGHT, NORMAL
 from farthing.method.local_minima import find_local_minima
 from farthing.method.recommend import best_by_mean, recommend, recommendation_of
+from farthing.method.roughness import is_noiseless, is_uneven
 from farthing.method.situation import Situation
 from farthing.method.streams import stream
 from farthing.method.surrogate import Surrogate, fit_surrogate
 from farthing.method.taken import Taken
 from farthing.methods import PES, EnvPES, Random
 from farthing.numerics.kernels import Array
-from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, REPEAT, TRUTH, Proposal
+from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, LUCK, REPEAT, TRUTH, Proposal
 
 REPEATED = 0.02
 """The cheapest evaluation is made twice if that costs at most this share of the budget."""
 
 CLIMBS = {NORMAL: 25, LIGHT: 12}
 """Evaluations of the acquisition's gradient in each local search."""
-
-NOISELESS = 1e-4
-"""Where the noise is not stated, an inferred variance below this share of that of the values is taken for none."""
 
 
 def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Proposal] | None:
@@ -76,7 +74,8 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
             return looked
         thought, kind = _elsewhere(situation, beliefs, wells, rng), DOUBT
     if thought is None:
-        thought, kind = deliberate(situation, beliefs, rng, SEEK if _seeking(situation) else KNOW), ACQUISITION
+        aim, kind = _aim(situation, surrogate)
+        thought = deliberate(situation, beliefs, rng, aim)
     climbs = CLIMBS[situation.effort]
     points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
     points = taken.new(thought.outside_first(points), thought.domain)
@@ -154,15 +153,23 @@ def _elsewhere(situation: Situation, beliefs: Beliefs, wells: Wells, rng: np.ran
     return replace(deliberate(light, replace(beliefs, surrogate=surrogate, minima=minima), rng), wells=wells)
 
 
-def _seeking(situation: Situation) -> bool:
-    """Whether polishing is left aside: in every second proposal but those of doubt, where there is time to see what to hope for.
+def _aim(situation: Situation, surrogate: Surrogate) -> tuple[str, str]:
+    """What the next proposal is to do, and its kind: by turns to know and to seek, or where the objective is uneven to improve.
 
     The entropy of a place has no lowest value, so that digits of a minimum that is known well are always worth something; without
-    turns they take the whole budget while there is hope elsewhere.
+    turns they take the whole budget while there is hope elsewhere. Where the objective is uneven there are no digits: one setting
+    is better than its neighbors by luck, and the more of them are tried where it is low, the more luck. It stays uneven once it
+    has been seen to be, and late in a budget there are no turns: what was learned could hardly be made use of any more.
     """
-    method = situation.method
-    able = isinstance(method, PES) and method.seek and situation.effort == NORMAL
-    return able and sum(t.proposal.kind == ACQUISITION for t in situation.history.trials) % 2 == 1
+    method, trials = situation.method, situation.history.trials
+    if not isinstance(method, PES) or not method.seek or situation.effort != NORMAL:
+        return KNOW, ACQUISITION
+    second = sum(t.proposal.kind in (ACQUISITION, LUCK) for t in trials) % 2 == 1
+    if second or situation.budget_left <= LATE:
+        uneven = any(t.proposal.kind == LUCK for t in trials) or is_uneven(situation.history, surrogate, situation.settings)
+        if uneven:
+            return IMPROVE, LUCK
+    return (SEEK if second else KNOW), ACQUISITION
 
 
 def _full_if_nearly(situation: Situation, thought: Deliberation, chosen: Array, taken: Taken) -> Array:
@@ -190,4 +197,4 @@ def _noiseless(situation: Situation, surrogate: Surrogate) -> bool:
     """Whether evaluating the same again would give the same: by what is stated, or else by the inferred noise."""
     if situation.settings.noise is not None:
         return situation.settings.noise == 0.0
-    return not situation.history.noises.any() and float(np.exp(surrogate.weights @ np.log(surrogate.noise))) < NOISELESS
+    return not situation.history.noises.any() and is_noiseless(surrogate)

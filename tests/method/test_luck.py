@@ -1,0 +1,110 @@
+"""Where an objective is uneven, every second proposal tries its luck at full fidelity in the place of seeking."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from filled import filled
+
+import farthing as ft
+from farthing.method import propose
+from farthing.methods import EnvPES
+from farthing.report import why
+
+METHOD = EnvPES(check=False, doubt=False)
+
+
+def bowl(x, y, s, unevenness):
+    """Its waves are far too short to be seen, and the same whenever it is evaluated."""
+    return 4.0 * ((x - 0.4) ** 2 + (y - 0.4) ** 2) + 0.1 * s + unevenness * np.sin(1e4 * x + 3e4 * y)
+
+
+def evaluate(study, count, unevenness):
+    for _ in range(count):
+        asked = study.ask()
+        value = bowl(asked.params["x"], asked.params["y"], asked.fidelity, unevenness)
+        study.tell(asked, value, cost=1.0 - 0.8 * asked.fidelity)
+    return study.trials[-count:]
+
+
+def known(unevenness, method=METHOD, only=26, budget=None, **settings):
+    """A study that was given 26 evaluations near the minimum and elsewhere, most of them at full fidelity; or only the first."""
+    fixed = {"overhead_price": 0.0, "repeatable": 1.0, "initial": 1, "confirm": False}
+    study = ft.Study(
+        {"x": ft.Real(0.0, 1.0), "y": ft.Real(0.0, 1.0)},
+        fidelity=ft.Fidelity("s", cheap=1.0, full=0.0),
+        budget=budget,
+        method=method,
+        seed=0,
+        settings=ft.Settings(**(fixed | settings)),
+    )
+    rng = np.random.default_rng(1)
+    places = np.concatenate([rng.random((10, 2)), 0.4 + 0.1 * rng.standard_normal((16, 2))])
+    for i, (x, y) in enumerate(places[:only]):
+        s = 0.5 * float(i % 5 == 0)
+        study.add({"x": float(x), "y": float(y)}, bowl(x, y, s, unevenness), fidelity=s, cost=1.0 - 0.8 * s)
+    return study
+
+
+def kinds(trials):
+    return [trial.proposal.kind for trial in trials]
+
+
+def test_proposals_that_try_their_luck_take_turns_with_those_that_learn():
+    made = evaluate(known(0.03), 6, 0.03)
+    assert kinds(made) == ["acquisition", "luck"] * 3
+    lucky = made[1::2]
+    assert {trial.fidelity for trial in lucky} == {0.0}
+    assert all(abs(trial.params[axis] - 0.4) < 0.35 for trial in lucky for axis in "xy")
+    assert why(lucky[0]) == "luck: the objective is uneven; the most to be gained at full fidelity"
+
+
+def test_late_in_a_budget_there_are_no_turns():
+    study = known(0.03, budget=12.0)
+    while study.remaining > 1.0:
+        evaluate(study, 1, 0.03)
+    made = [trial for trial in study.trials if trial.proposal.kind != "added"]
+    late = 12.0 - np.cumsum([0.0, *(trial.cost for trial in made[:-1])]) <= 3.0
+    assert late.sum() > 0
+    assert not late.all()
+    assert kinds(made) == ["luck" if last or i % 2 == 1 else "acquisition" for i, last in enumerate(late)]
+
+
+@pytest.mark.parametrize(
+    ("unevenness", "method", "settings"),
+    [
+        (0.0, METHOD, {}),
+        (0.03, METHOD, {"repeatable": 0.0}),
+        (0.03, METHOD, {"noise": 0.1}),
+        (0.03, EnvPES(check=False, doubt=False, seek=False), {}),
+    ],
+    ids=["even", "not repeatable", "noise that is stated", "the paper's method"],
+)
+def test_there_is_no_luck_to_be_had_otherwise(unevenness, method, settings):
+    assert kinds(evaluate(known(unevenness, method, **settings), 4, unevenness)) == ["acquisition"] * 4
+
+
+def test_there_is_none_where_there_is_no_time(monkeypatch):
+    """Improvement is what light thinking goes by without a fidelity; with one it has no turns."""
+    study = known(0.03, thinking_share=0.01, overhead_price=1.0)
+    monkeypatch.setattr(propose, "is_uneven", lambda *seen: True)
+    made = evaluate(study, 4, 0.03)
+    assert {trial.proposal.effort for trial in made} == {"light"}
+    assert "luck" not in kinds(made)
+
+
+def test_an_objective_that_was_uneven_is_so_for_good(monkeypatch):
+    """Inferred hyperparameters go to and fro between noise and a short lengthscale; the turns do not."""
+    study = known(0.03)
+    told = iter([True])
+    monkeypatch.setattr(propose, "is_uneven", lambda *seen: next(told, False))
+    assert kinds(evaluate(study, 6, 0.03)) == ["acquisition", "luck"] * 3
+
+
+def test_a_study_rebuilt_takes_the_same_turns():
+    study = known(0.03)
+    evaluate(study, 3, 0.03)
+    again = filled(known(0.03, only=0), study.trials)
+    proposals = study.ask(), again.ask()
+    assert kinds(proposals) == ["luck", "luck"]
+    assert proposals[0].params == proposals[1].params
