@@ -20,6 +20,7 @@ from benchmarks import costs, defaults, recommendations, roughness  # noqa: E402
 from benchmarks.peers import __main__ as driver  # noqa: E402
 from benchmarks.peers import (  # noqa: E402
     document,
+    farthing_peers,
     functions,
     lcbench,
     overhead,
@@ -27,6 +28,7 @@ from benchmarks.peers import (  # noqa: E402
     references,
     run,
     simulated,
+    speed,
     standings,
     summary,
     tasks,
@@ -393,6 +395,40 @@ def test_a_run_ends_at_its_wall_limit_and_says_so():
     assert len(steps) == 3
     assert end["ended"] == "wall"
     assert "12 s" in end["reason"]
+
+
+def test_on_a_faster_machine_a_second_counts_as_more_on_every_clock():
+    clock = FakeClock()
+
+    def slowly(params, fidelity):
+        clock.now += 4.0
+        return 1.0
+
+    task = replace(tasks.make_task("branin"), objective=slowly, cost=None, clock=clock, speed=1.5, budget=100.0)
+    *steps, end = run.steps(task, Scripted(task, clock), wall=20.0, clock=clock)
+    assert [(record["cost"], record["overhead"]) for record in steps] == [(6.0, 7.5)] * 2  # the wall limit too: 13.5 s a step
+    assert end["ended"] == "wall"
+
+
+def test_farthing_is_told_what_its_thinking_is_charged():
+    peer = farthing_peers.EnvPES(replace(tasks.make_task("branin"), speed=1.5), 0)
+    assert peer._study.settings.overhead_price == 1.5
+
+
+def test_the_speed_is_by_what_the_same_random_points_took(tmp_path):
+    def made(task, peer, seconds, steps, counted=1.0):
+        made_up(tmp_path, task, peer, 0, [1.0] * steps, cost=seconds * counted)
+        path = driver.path_of(tmp_path, task, peer, 0)
+        header, *records = path.read_text().splitlines()
+        path.write_text("\n".join([json.dumps(json.loads(header) | {"speed": counted}), *records]))
+
+    for task, steps in (("svc", 12), ("mlp", 12), ("branin", 12), ("boosting", 9)):
+        made(task, "random", 2.0, steps)
+    made("svc", "optuna-tpe", 2.0, 12)
+    before = [replace(each, steps=10, seconds={"evaluations": 30.0}) for each in summary.read_runs(tmp_path)]
+    assert speed.factors(tmp_path, before) == {("svc", 0): 1.5, ("mlp", 0): 1.5}
+    made("svc", "random", 2.0, 12, counted=1.5)
+    assert speed.factors(tmp_path, before)["svc", 0] == 1.5
 
 
 def test_a_peer_that_fails_ends_the_run_with_its_reason():

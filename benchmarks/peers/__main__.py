@@ -1,13 +1,14 @@
 """All runs: every peer on every task with every seed, each in the peer's own environment.
 
     python -m benchmarks.peers [--peers ...] [--tasks ...] [--seeds 10] [--medium-seeds 5] [--slow-seeds 3] [--first-seed 0]
-                               [--jobs 2] [--data DIR] [--wall 600] [--slow-wall 600]
+                               [--jobs 2] [--data DIR] [--wall 600] [--slow-wall 600] [--speed 1]
 
 Peers that think long get fewer seeds, the first ones of the others, and a limit of wall time of their own; `interface.py` says
 which they are. Environments are looked for in .peers (`python -m benchmarks.peers.environments` makes them); a peer without one,
 and a task without its data, is left out with a word. Runs that are complete are not made again, so after Ctrl-C, a kill or a
 failure the same line goes on. One core a run, and nothing else on the machine: overhead and limits are real seconds, and with as
-many jobs as cores, tasks that cost wall time get noisier. What the runs say is told by `python -m benchmarks.peers.summary`.
+many jobs as cores, tasks that cost wall time get noisier. To add runs to those recorded on a slower machine, give the factor that
+`python -m benchmarks.peers.speed` tells. What the runs say is told by `python -m benchmarks.peers.summary`.
 """
 
 from __future__ import annotations
@@ -108,8 +109,8 @@ def _duration(seconds: float) -> str:
 class Runner:
     """Starts runs, and stops those under way when it is told to."""
 
-    def __init__(self, folder: Path, data: Path | None) -> None:
-        self._folder, self._data = folder, data
+    def __init__(self, folder: Path, data: Path | None, speed: float = 1.0) -> None:
+        self._folder, self._data, self._speed = folder, data, speed
         self._running: set[subprocess.Popen] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -118,6 +119,7 @@ class Runner:
         """Make a run; its seconds and what came of it."""
         command = [str(environments.interpreter(job.peer, self._folder)), "-m", "benchmarks.peers.run"]
         command += [job.peer, job.task, str(job.seed), "--out", str(job.out.absolute()), "--wall", str(job.wall)]
+        command += ["--speed", str(self._speed)]
         command += ["--data", str(self._data.absolute())] if self._data is not None else []
         job.out.parent.mkdir(parents=True, exist_ok=True)
         log = job.out.with_suffix(".log")
@@ -178,6 +180,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the data folder; default: what FARTHING_DATA says")
     parser.add_argument("--wall", type=float, default=run.WALL, help="seconds of wall time a run may take")
     parser.add_argument("--slow-wall", type=float, default=run.WALL, help="the same for slow peers")
+    parser.add_argument("--speed", type=float, default=1.0, help="seconds that a second of this machine counts")
     parser.add_argument("--out", type=Path, default=RUNS)
     parser.add_argument("--environments", type=Path, default=environments.FOLDER)
     arguments = parser.parse_args()
@@ -185,7 +188,7 @@ def main() -> None:
     wanted = chosen(arguments, data)
     jobs = [job for job in wanted if not run.is_complete(job.out)]
     print(f"{len(wanted)} runs, of which {len(wanted) - len(jobs)} are complete")
-    runner, progress, failed = Runner(arguments.environments, data), Progress(jobs, arguments.jobs), []
+    runner, progress, failed = Runner(arguments.environments, data, arguments.speed), Progress(jobs, arguments.jobs), []
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a kill ends what is running, as Ctrl-C does
     with ThreadPoolExecutor(arguments.jobs) as pool:
         futures = {pool.submit(runner, job): job for job in jobs}

@@ -24,7 +24,7 @@ class Farthing(Peer):
             budget=task.budget,
             method=self.method,
             seed=seed,
-            settings=ft.Settings(overhead_price=1.0),
+            settings=ft.Settings(overhead_price=task.speed),
         )
         self._trial: ft.Trial | None = None
 

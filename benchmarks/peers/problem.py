@@ -80,7 +80,8 @@ class Task:
     time of the objective itself is what it costs; typical_cost: seconds at a fidelity as a user would know them beforehand, for
     peers that must be told (in simulated tasks the true ones, the median over x where they depend on it); minimum, minimizer:
     exact where they are known, else the best that a longer search found; noise: standard deviation of what is added to the
-    objective's value, drawn from rng.
+    objective's value, drawn from rng; speed: how many seconds a second of this machine counts, where a run is to be compared with
+    those of a machine that is slower by that factor.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Task:
     noise: float = 0.0
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
     clock: Callable[[], float] = time.perf_counter
+    speed: float = 1.0
 
     @property
     def simulated(self) -> bool:
@@ -114,7 +116,7 @@ class Task:
         """Value and seconds of one evaluation."""
         start = self.clock()
         value = self.objective(params, fidelity)
-        seconds = self.clock() - start
+        seconds = self.speed * (self.clock() - start)
         if self.noise:
             value += self.noise * float(self.rng.standard_normal())
         return value, seconds if self.cost is None else self.cost(params, fidelity)

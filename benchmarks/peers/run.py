@@ -1,12 +1,12 @@
 """One run of one peer on one task, in the interpreter that runs this.
 
-    python -m benchmarks.peers.run PEER TASK SEED --out FILE [--data DIR] [--wall 600] [--budget SECONDS]
+    python -m benchmarks.peers.run PEER TASK SEED --out FILE [--data DIR] [--wall 600] [--budget SECONDS] [--speed 1]
 
 Two clocks: what evaluations cost (simulated, or their wall time where the task says so), and the overhead, real seconds in
 `propose` and `observe`. A run ends when both together exceed the task's budget, or when proposing, observing and evaluating have
-taken `--wall` real seconds; imports, `recommend` and the true value of what it recommends are not counted. Recommendations are
-asked for after each of the first 30 evaluations, after every second up to 60 and after every fifth beyond, the same for all
-peers.
+taken `--wall` real seconds; imports, `recommend` and the true value of what it recommends are not counted. With `--speed` a real
+second counts as so many, on every clock. Recommendations are asked for after each of the first 30 evaluations, after every second
+up to 60 and after every fifth beyond, the same for all peers.
 
 FILE gets one JSON line a step between a header and a line that says why the run ended. It is written beside itself and renamed at
 the end: a file of that name is a complete run.
@@ -62,8 +62,8 @@ def steps(task: Task, peer: Peer, wall: float = WALL, clock: Callable[[], float]
             evaluated = clock()
             peer.observe(params, fidelity, value, cost)
             observed = clock()
-            overhead = (proposed - start) + (observed - evaluated)
-            spent, thinking, taken = spent + cost, thinking + overhead, taken + observed - start
+            overhead = task.speed * ((proposed - start) + (observed - evaluated))
+            spent, thinking, taken = spent + cost, thinking + overhead, taken + task.speed * (observed - start)
             record = {"step": step, "params": params, "fidelity": fidelity, "value": value, "cost": cost}
             record |= {"spent": spent, "overhead": overhead, "thinking": thinking}
             record |= {} if peer.kind is None else {"kind": peer.kind}
@@ -123,8 +123,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--wall", type=float, default=WALL)
     parser.add_argument("--budget", type=float, help="seconds, instead of the task's own budget")
+    parser.add_argument("--speed", type=float, default=1.0, help="seconds that a second of this machine counts")
     arguments = parser.parse_args()
     task = tasks.make_task(arguments.task, arguments.seed, tasks.data_folder(arguments.data))
+    task = replace(task, speed=arguments.speed)
     if arguments.budget is not None:
         task = replace(task, budget=arguments.budget)
     entry = PEERS[arguments.peer]
@@ -136,6 +138,7 @@ def main() -> None:
         "budget": task.budget,
         "minimum": task.minimum,
         "wall": arguments.wall,
+        "speed": arguments.speed,
         "python": platform.python_version(),
         "versions": entry.versions(),
     }

@@ -12,7 +12,7 @@ import farthing as ft
 from farthing.method.beliefs import believe
 from farthing.method.local_minima import find_local_minima
 from farthing.method.recommend import best_by_mean, recommend
-from farthing.method.roughness import LOWEST, NOISELESS, is_rough, is_uneven
+from farthing.method.roughness import FEWEST, LOWEST, NOISELESS, is_rough, is_uneven
 from farthing.method.situation import Situation
 from farthing.trials import Proposal
 
@@ -74,10 +74,28 @@ def test_a_repeat_tells():
         assert is_rough(replace(history, trials=(*history.trials, repeat)), surrogate, ft.Settings()) == rough
 
 
-@pytest.mark.parametrize(("count", "s"), [(LOWEST - 1, 0.0), (24, 0.3)], ids=["too few", "none at full fidelity"])
-def test_it_takes_a_few_values_at_full_fidelity_to_tell(count, s):
-    history, surrogate = known(0.3, count, s)
+@pytest.mark.parametrize(("count", "rough"), [(2 * LOWEST - 1, False), (2 * LOWEST, True)])
+def test_it_takes_twice_as_many_values_as_the_lowest_by_which_it_is_judged(count, rough):
+    history, surrogate = known(0.3, count)
+    assert by_hand(surrogate) >= 1.0
+    assert is_rough(history, surrogate, CERTAIN) == rough
+
+
+def test_nothing_is_rough_that_was_not_seen_at_full_fidelity():
+    history, surrogate = known(0.3, s=0.3)
     assert not is_rough(history, surrogate, CERTAIN)
+
+
+def test_a_smooth_objective_is_not_rough_for_surprises_far_from_its_minimum():
+    """Few full evaluations: near a minimum that is known well, and of doubt, where it is not as the surrogate expected."""
+    rng = np.random.default_rng(5)
+    near, far = 0.4 + 0.02 * rng.standard_normal((5, 2)), rng.random((6, 2))
+    x = np.concatenate([near, far])
+    values = 4.0 * ((x - 0.4) ** 2).sum(axis=1) + np.r_[np.zeros(5), np.sin(9.0 * far).sum(axis=1)]
+    points = np.column_stack([x, np.zeros(11)])
+    surrogate = known_surrogate(points, values, 2, [[1.5, 1.5, 1.0]], noise=1e-6)
+    assert by_hand(surrogate) >= 1.0
+    assert not is_rough(history_of(points, values, fidelity=True), surrogate, CERTAIN)
 
 
 @pytest.mark.parametrize("share", [0.9, 1.1])
@@ -96,8 +114,8 @@ def test_an_objective_is_uneven_where_noise_is_inferred_and_there_is_none(share)
     assert not is_uneven(stated, surrogate, CERTAIN)
 
 
-@pytest.mark.parametrize(("count", "uneven"), [(LOWEST - 1, False), (LOWEST, True)])
-def test_it_takes_as_many_values_at_full_fidelity_to_call_it_uneven(count, uneven):
+@pytest.mark.parametrize(("count", "uneven"), [(FEWEST - 1, False), (FEWEST, True)])
+def test_it_takes_a_few_values_at_full_fidelity_to_call_it_uneven(count, uneven):
     points, values = np.random.default_rng(0).random((24, 3)), np.arange(24.0)
     points[:count, 2] = 0.0
     surrogate = known_surrogate(points, values, 2, [[0.4, 0.4, 1.0]], noise=10.0 * NOISELESS)

@@ -158,17 +158,16 @@ def _aim(situation: Situation, surrogate: Surrogate) -> tuple[str, str]:
 
     The entropy of a place has no lowest value, so that digits of a minimum that is known well are always worth something; without
     turns they take the whole budget while there is hope elsewhere. Where the objective is uneven there are no digits: one setting
-    is better than its neighbors by luck, and the more of them are tried where it is low, the more luck. It stays uneven once it
-    has been seen to be, and late in a budget there are no turns: what was learned could hardly be made use of any more.
+    is better than its neighbors by luck, and the more of them are tried where it is low, the more luck. Late in a budget there are
+    no turns then: what was learned could hardly be made use of any more.
     """
-    method, trials = situation.method, situation.history.trials
+    method = situation.method
     if not isinstance(method, PES) or not method.seek or situation.effort != NORMAL:
         return KNOW, ACQUISITION
-    second = sum(t.proposal.kind in (ACQUISITION, LUCK) for t in trials) % 2 == 1
-    if second or situation.budget_left <= LATE:
-        uneven = any(t.proposal.kind == LUCK for t in trials) or is_uneven(situation.history, surrogate, situation.settings)
-        if uneven:
-            return IMPROVE, LUCK
+    second = sum(t.proposal.kind in (ACQUISITION, LUCK) for t in situation.history.trials) % 2 == 1
+    turn = second or situation.budget_left <= LATE
+    if turn and is_uneven(situation.history, surrogate, situation.settings):
+        return IMPROVE, LUCK
     return (SEEK if second else KNOW), ACQUISITION
 
 

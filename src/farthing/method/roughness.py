@@ -3,7 +3,9 @@
 A model that is trained with a fixed seed gives the same value again, and is uneven all the same: the next setting is better or
 worse by luck. A surrogate of it is sure of minima between the places tried that are not there, and of what is to be learned about
 them. It shows in how the lowest values seen are foretold by all the others: on a smooth objective ever better than expected, as
-many are near, on a rough one no better than expected, or worse, however many there are. Then what was seen is relied on.
+many are near, on a rough one no better than expected, or worse, however many there are. Then what was seen is relied on. The lowest
+are of twice as many at least: where there are few, some of them are not low at all, but far from the rest, where a surrogate is
+surprised by a smooth objective too.
 
 Or the surrogate takes what is uneven for noise, though there is none. Then it is relied on for where the objective is low, and
 luck for the rest.
@@ -19,7 +21,10 @@ from farthing.settings import Settings
 from farthing.trials import History
 
 LOWEST = 8
-"""Values at full fidelity by which roughness is judged: so many, the lowest; with fewer than these nothing is."""
+"""Values at full fidelity by which roughness is judged: so many, the lowest, of twice as many at least."""
+
+FEWEST = 8
+"""Values at full fidelity without which nothing is uneven."""
 
 SURPRISED = 1.0
 """Root mean square of their errors, in standard deviations expected, from which on the objective is rough."""
@@ -31,7 +36,7 @@ NOISELESS = 1e-4
 def is_rough(history: History, surrogate: Surrogate, settings: Settings) -> bool:
     """Whether it is; never where values are noisy, or may be, since then unevenness is no property of a place."""
     at_full = _telling(history, surrogate, settings)
-    if not len(at_full):
+    if len(at_full) < 2 * LOWEST:
         return False
     lowest = at_full[np.argsort(surrogate.values[at_full], kind="stable")[:LOWEST]]
     errors, variances = (part[:, lowest] for part in surrogate.process.leave_one_out())
@@ -40,7 +45,7 @@ def is_rough(history: History, surrogate: Surrogate, settings: Settings) -> bool
 
 def is_uneven(history: History, surrogate: Surrogate, settings: Settings) -> bool:
     """Whether the surrogate takes for noise what is none, since the objective gives the same value again."""
-    return len(_telling(history, surrogate, settings)) > 0 and not is_noiseless(surrogate)
+    return len(_telling(history, surrogate, settings)) >= FEWEST and not is_noiseless(surrogate)
 
 
 def is_noiseless(surrogate: Surrogate) -> bool:
@@ -49,10 +54,10 @@ def is_noiseless(surrogate: Surrogate) -> bool:
 
 
 def _telling(history: History, surrogate: Surrogate, settings: Settings) -> NDArray[np.intp]:
-    """Which observations are at full fidelity; none where values are noisy, or may be, or there are too few to tell by."""
-    at_full = np.flatnonzero((surrogate.process.probes.points[:, surrogate.dimensions :] == 0.0).all(axis=1))
-    certain = repeatability(history, settings) == 1.0 and not history.noises.any()
-    return at_full if certain and len(at_full) >= LOWEST else at_full[:0]
+    """Which observations are at full fidelity; none where values are noisy, or may be."""
+    if repeatability(history, settings) < 1.0 or history.noises.any():
+        return np.arange(0)
+    return np.flatnonzero((surrogate.process.probes.points[:, surrogate.dimensions :] == 0.0).all(axis=1))
 
 
 def repeatability(history: History, settings: Settings) -> float:
