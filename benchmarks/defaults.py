@@ -1,6 +1,7 @@
 """What changes of farthing's defaults do to regret: variants that differ by one thing, on tasks of the comparison with peers.
 
     python -m benchmarks.defaults --out DIR [--data DIR] [--tasks ...] [--seeds 3] [--variants ...] [--wall 600] [--until 1.0]
+                                 [--speed 1]
     python -m benchmarks.defaults --runs default=DIR "paths 0"=DIR ... [--note TEXT]
 
 The first makes the runs that are missing, DIR/VARIANT/TASK/farthing/SEED.jsonl, half a minute to some minutes each, and summarizes
@@ -9,8 +10,9 @@ folder those of farthing that `benchmarks.peers.summary` has recorded in a file;
 
 Each variant is compared, run by run, with the one from which it differs: the difference of the natural logarithm of regret,
 averaged over shares of the budget from 15% to 100%, evaluation cost and overhead together, regrets floored where there is nothing
-left to gain. With --until runs end at a share of the budget, and what comes after it does not count. Variants that are no settings
-are made by patching farthing during the run. Writes benchmarks/results/defaults.json.
+left to gain. With --until runs end at a share of the budget, and what comes after it does not count; with --speed a second counts
+as so many, as in `benchmarks.peers`. Variants that are no settings are made by patching farthing during the run. Writes
+benchmarks/results/defaults.json.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import json
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -181,14 +183,14 @@ VARIANTS = {
 }
 
 
-def make_runs(name: str, out: Path, wanted: Iterable[tuple[int, str]], data: Path | None, wall: float, until: float) -> None:
-    """The runs of a variant that are not there yet, of seeds and tasks, to a share of the budget."""
+def make_runs(name: str, out: Path, wanted: Iterable[tuple[int, str]], data: Path | None, options: argparse.Namespace) -> None:
+    """The runs of a variant that are not there yet, of seeds and tasks. Options: wall, until, speed."""
     variant = VARIANTS[name]
     for seed, task_name in wanted:
         path = out / task_name / "farthing" / f"{seed}.jsonl"
         if run.is_complete(path):
             continue
-        task = tasks.make_task(task_name, seed, data)
+        task = replace(tasks.make_task(task_name, seed, data), speed=options.speed)
         header = {
             "peer": "farthing",
             "variant": name,
@@ -197,9 +199,10 @@ def make_runs(name: str, out: Path, wanted: Iterable[tuple[int, str]], data: Pat
             "budget": task.budget,
             "minimum": task.minimum,
         }
-        header |= {"wall": wall, "python": platform.python_version(), "versions": PEERS["farthing"].versions()}
+        header |= {"wall": options.wall, "speed": options.speed, "python": platform.python_version()}
+        header |= {"versions": PEERS["farthing"].versions()}
         with variant.changed():
-            run.write(path, header, _to_share(until * task.budget, run.steps(task, variant.peer(task, seed), wall)))
+            run.write(path, header, _to_share(options.until * task.budget, run.steps(task, variant.peer(task, seed), options.wall)))
         print(f"{name}: {task_name} {seed}", flush=True)
 
 
@@ -288,6 +291,7 @@ def main() -> None:
     makeable = [name for name, variant in VARIANTS.items() if variant.changed is not _gone]
     parser.add_argument("--variants", nargs="+", choices=makeable, default=makeable)
     parser.add_argument("--wall", type=float, default=run.WALL)
+    parser.add_argument("--speed", type=float, default=1.0, help="seconds that a second of this machine counts")
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     if arguments.runs:
@@ -298,7 +302,7 @@ def main() -> None:
         folders = {name: arguments.out / name.replace(" ", "-") for name in arguments.variants}
         seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
         for name, folder in folders.items():
-            make_runs(name, folder, product(seeds, names), data, arguments.wall, arguments.until)
+            make_runs(name, folder, product(seeds, names), data, arguments)
     summary = summarize(folders, arguments.note, arguments.until)
     arguments.results.write_text(json.dumps(summary, indent=1) + "\n")
     for row in summary["rows"]:

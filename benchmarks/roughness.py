@@ -1,10 +1,10 @@
-"""What roughness changes: recorded recommendations against the best place tried, where the objective is taken for rough.
+"""What roughness changes: the recommendation without it against the best place tried, where the objective is taken for rough.
 
     python -m benchmarks.roughness --runs DIR [DIR ...] [--data DIR] [--note TEXT]
 
-DIR/TASK/farthing/SEED.jsonl are runs recorded by `python -m benchmarks.peers` with a version that takes no objective for rough. At
-shares of the budget the surrogate is fitted anew to what was known then. Where it says that the objective is rough, the lowest
-value seen at full fidelity is what would have been recommended. Nothing is evaluated. The noisy task is left out. Writes
+DIR/TASK/farthing/SEED.jsonl are runs recorded by `python -m benchmarks.peers`; roughness changes no proposal. At shares of the
+budget the surrogate is fitted anew to what was known then, for what would be recommended if nothing were rough. Where it says that
+the objective is rough, the lowest value seen at full fidelity is recommended in its place. The noisy task is left out. Writes
 benchmarks/results/roughness.json.
 """
 
@@ -21,7 +21,7 @@ from benchmarks.density import recorded
 from benchmarks.peers import tasks
 from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import MARKS, SLACK
-from benchmarks.recommendations import group_of, known_after
+from benchmarks.recommendations import group_of, halfway, known_after
 from farthing.method.roughness import is_rough
 from farthing.settings import Settings
 
@@ -29,8 +29,8 @@ RESULTS = Path(__file__).parent / "results" / "roughness.json"
 
 
 def at_mark(task: Task, seed: int, records: list[dict[str, Any]], mark: float) -> tuple[bool, float, float] | None:
-    """Whether the objective is taken for rough, and the regrets recorded and of the best place tried, not below the task's floor;
-    None before the first recommendation.
+    """Whether the objective is taken for rough, and the regrets of what would be recommended if nothing were rough and of the best
+    place tried, not below the task's floor; None before the first recommendation.
     """
     told = [r for r in records if "regret" in r and r["spent"] + r["thinking"] <= (mark + SLACK) * task.budget]
     if not told:
@@ -38,7 +38,7 @@ def at_mark(task: Task, seed: int, records: list[dict[str, Any]], mark: float) -
     made = [r for r in records if r["step"] <= told[-1]["step"]]
     known = known_after(task, seed, made)
     rough = is_rough(known.history, known.beliefs.surrogate, Settings(repeatable=1.0))
-    regret = told[-1]["regret"]
+    regret = task.regret(known.history.space.params(halfway(1.0, known)))
     tried = min((r["value"] - task.minimum for r in made if r["fidelity"] == task.fidelity.full), default=regret)
     floor = tasks.floor(task.name)
     return rough, max(regret, floor), max(tried, floor)
@@ -48,9 +48,9 @@ def summarize(found: dict[tuple[str, float], list[tuple[bool, float, float]]]) -
     """By group and mark: runs, how many were rough, how the natural log of regret would differ, and the medians."""
     rows = []
     for (group, mark), these in sorted(found.items()):
-        recorded_then = np.array([regret for _, regret, _ in these])
+        without = np.array([regret for _, regret, _ in these])
         now = np.array([tried if rough else regret for rough, regret, tried in these])
-        apart = np.log(now / recorded_then)
+        apart = np.log(now / without)
         rows.append(
             {
                 "group": group,
@@ -61,7 +61,7 @@ def summarize(found: dict[tuple[str, float], list[tuple[bool, float, float]]]) -
                 "error": round(float(apart.std(ddof=1) / np.sqrt(len(apart))), 3) if len(apart) > 1 else None,
                 "lower": int((apart < 0.0).sum()),
                 "higher": int((apart > 0.0).sum()),
-                "medians": [float(f"{np.median(regrets):.3g}") for regrets in (recorded_then, now)],
+                "medians": [float(f"{np.median(regrets):.3g}") for regrets in (without, now)],
             }
         )
     return rows
