@@ -19,6 +19,7 @@ BEFORE_THE_SLOPE = (
 
 
 REGRETS = (
+    "defaults_luck",
     "defaults_share",
     "defaults_doubt",
     "defaults_wary",
@@ -37,7 +38,7 @@ NAMES = ("density", "costs", "recommendations", "roughness", *REGRETS)
 
 def text(results: Path) -> str:
     """The page: held-out density and regret of variants."""
-    density, costs, rules, rough, share, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
+    density, costs, rules, rough, luck, share, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
         json.loads((results / f"{name}.json").read_text()) for name in NAMES
     )
     count = sum(density["runs"].values())
@@ -95,9 +96,8 @@ counts from then on, ten seeds: 1.3, 0.11, 0.031 at 25, 50 and 100% without the 
 
 Where an objective that is known to be repeatable is rough, which is to say that its lowest values are foretold by the others no
 better than expected ([the method](method.md)), a place that was tried is recommended, whatever the mean says.
-`python -m benchmarks.roughness --runs FOLDER`, on runs of a version without that: how the natural logarithm of the regret would
-have differed (below 0 is better), in how many runs it would have been lower and higher, and the median regret as it was and as it
-would have been.
+`python -m benchmarks.roughness --runs FOLDER`: by how much the natural logarithm of the regret is above what it would be if nothing
+were taken for rough (below 0 is better), in how many runs it is lower and higher, and the median regret without and with that.
 
 {_rough_table(rough["rows"])}
 
@@ -108,6 +108,12 @@ would have been.
 `python -m benchmarks.defaults --out FOLDER`: the natural logarithm of the regret, averaged over the budget from 15% on, less
 that of the variant it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median;
 runs won.
+
+Luck where an objective is uneven, from 15% to 100% of the budget:
+
+{_regret_table(luck["rows"])}
+
+{textwrap.fill(luck["note"], 130, break_on_hyphens=False)}
 
 What the initial design may take, from 15% to 50% of the budget (`--until 0.5 --seeds 50 --first-seed 40`):
 
@@ -262,7 +268,7 @@ def _rough_table(rows: list[dict]) -> str:
         difference = f"{row['difference']:+.2f}{error}" if row["rough"] else ""
         medians = [f"{median:.2g}" for median in row["medians"]]
         lines.append([row["group"], f"{100 * row['mark']:g}%", *counts[:2], difference, *counts[2:], *medians])
-    return table(["tasks", "budget spent", "runs", "rough", "difference", "lower", "higher", "median", "then"], lines)
+    return table(["tasks", "budget spent", "runs", "rough", "difference", "lower", "higher", "without", "with"], lines)
 
 
 def _gain(measures: dict) -> str:
