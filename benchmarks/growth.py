@@ -5,7 +5,8 @@
 A study is given n results, half of them crowded around the minimum. At the normal and at the light level the first step on them is
 reported apart, then the mean over the steps after it, in all and stage by stage. Amortized: the mean with the first step's move of
 the hyperparameters spread over the steps until n has grown by the growth factor. Quick: ask and tell without a model, in memory and
-in SQLite. Writes benchmarks/results/growth.json, unless it is quick.
+in SQLite. And a whole run: a study with a fidelity from its first step on, all of it at the normal level, with everything that
+belongs to a step. Writes benchmarks/results/growth.json, unless it is quick.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 import farthing as ft
 from benchmarks.overhead import STAGES, instrument, seconds, smooth
+from benchmarks.peers.simulated import quadratic_cost
 from experiments.runs import farthing_version
 from farthing.method.effort import LIGHT, NORMAL
 from farthing.trials import COMPLETE, Proposal, Trial
@@ -98,6 +100,31 @@ def quick_row(count: int, where: str) -> dict:
     return {"n": count, "level": f"quick, {where}"} | {f"{name}_ms": 1e3 * float(np.median(t)) for name, t in times.items()}
 
 
+def whole_run(sizes: list[int]) -> list[dict]:
+    """Of one study that goes on to the largest size, at every size: seconds of all steps so far, of those since the size before and
+    of the slowest of these.
+    """
+    space = {f"x{i}": ft.Real(0.0, 1.0) for i in range(AXES)}
+    fidelity = ft.Fidelity("s", cheap=1.0, full=0.0)
+    study = ft.Study(space, fidelity=fidelity, seed=0, settings=ft.Settings(thinking_share=1.0, overhead_price=1.0))
+    rows, times, total, before = [], [], 0.0, 0
+    for n in range(1, max(sizes) + 1):
+        start = time.perf_counter()
+        trial = study.ask()
+        asked = time.perf_counter()
+        value = smooth(np.array(list(trial.params.values())), trial.fidelity)
+        told = time.perf_counter()
+        study.tell(trial, value, cost=quadratic_cost(trial.fidelity))
+        times.append(asked - start + time.perf_counter() - told)
+        if n in sizes:
+            total += sum(times)
+            mean, slowest = sum(times) / (n - before), max(times)
+            rows.append({"n": n, "total_seconds": total, "seconds": mean, "slowest": slowest})
+            print(f"n={n:<6}whole run: {total:.0f} s so far, {mean:.3f} s a step lately, slowest {slowest:.2f}", flush=True)
+            times, before = [], n
+    return rows
+
+
 def memory() -> float:
     """MB that this process holds at the most so far (Linux)."""
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024.0
@@ -131,10 +158,11 @@ def main() -> None:
                 f"   ms: {stages}",
                 flush=True,
             )
+    whole = whole_run(sorted(arguments.sizes))
     if not arguments.quick:
         RESULTS.mkdir(exist_ok=True)
         versions = {"farthing": farthing_version(), "python": platform.python_version(), "numpy": np.__version__}
-        summary = {**versions, "axes": AXES, "rows": rows}
+        summary = {**versions, "axes": AXES, "rows": rows, "whole_run": whole, "peak_memory_mb": memory()}
         (RESULTS / "growth.json").write_text(json.dumps(summary, indent=1))
 
 

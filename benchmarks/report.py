@@ -98,8 +98,8 @@ def highlights() -> str:
         *document.highlights(peers, seconds),
         f"Wall-clock to a stated regret against random search and Optuna, evaluations of 1 ms to 10 s: {behind} "
         "([effort](#effort-follows-price)).",
-        f"At n = {last['n']:,}, d = {growth['axes']}, a step takes {last['amortized_seconds']:.2f} s amortized, and "
-        f"{last['memory_mb']:.0f} MB ([growth](#growth)).",
+        f"At n = {last['n']:,}, d = {growth['axes']}, a step takes {last['amortized_seconds']:.2f} s amortized; a run so far, "
+        f"{growth['whole_run'][-1]['total_seconds']:.0f} s and {growth['peak_memory_mb']:.0f} MB ([growth](#growth)).",
     ]
     return "\n".join(textwrap.fill(f"- {line}", 130, subsequent_indent="  ", break_on_hyphens=False) for line in lines) + "\n"
 
@@ -130,6 +130,11 @@ def growth() -> str:
     stages = found[sizes[-1], "normal"]["stages"]
     stage_rows = [[stage, *(f"{1e3 * found[n, 'normal']['stages'][stage]:.0f}" for n in sizes)] for stage in stages]
     last = found[sizes[-1], "normal"]
+    whole = [
+        ["all steps so far, s", *(f"{row['total_seconds']:.0f}" for row in data["whole_run"])],
+        ["mean step since the size before, ms", *(f"{1e3 * row['seconds']:.0f}" for row in data["whole_run"])],
+        ["slowest of these, ms", *(f"{1e3 * row['slowest']:.0f}" for row in data["whole_run"])],
+    ]
     return f"""## Growth
 
 Milliseconds a step after n evaluations at {data["axes"]} axes, full fidelity, on one core, by level of effort (`python -m
@@ -140,6 +145,11 @@ benchmarks.growth`). Peak memory at n = {sizes[-1]}: {last["memory_mb"]:.0f} MB.
 Where the time goes at the normal level:
 
 {table(["stage", *(f"n={n}" for n in sizes)], stage_rows)}
+
+A whole run, with a fidelity, from its first step on, all of it at the normal level: proposing and taking the results, with moves of
+the draws, checks and doubt. Peak memory: {data["peak_memory_mb"]:.0f} MB.
+
+{table(["", *(f"n={row['n']}" for row in data["whole_run"])], whole)}
 """
 
 
@@ -175,7 +185,7 @@ clock, on which thinking takes its real time. Random search is taken to think fo
 Behind is a later median than random search's, or one more than a tenth later than another's. {verdict}
 
 The share of the time that is not the stated length of evaluations: thinking, bookkeeping of the loop and of this benchmark, and
-what a sleep takes longer than it was asked to (0.12 ms of 1 ms); then the milliseconds of thinking recorded for a proposal, and
+what a sleep takes longer than it was asked to (about a tenth of a millisecond); then the milliseconds of thinking recorded for a proposal, and
 farthing's levels of effort. Farthing keeps its recorded thinking to about a fifth of the time at the most; at 1 ms an evaluation
 the rest is more than that thinking.
 
