@@ -185,9 +185,9 @@ clock, on which thinking takes its real time. Random search is taken to think fo
 Behind is a later median than random search's, or one more than a tenth later than another's. {verdict}
 
 The share of the time that is not the stated length of evaluations: thinking, bookkeeping of the loop and of this benchmark, and
-what a sleep takes longer than it was asked to (about a tenth of a millisecond); then the milliseconds of thinking recorded for a proposal, and
-farthing's levels of effort. Farthing keeps its recorded thinking to about a fifth of the time at the most; at 1 ms an evaluation
-the rest is more than that thinking.
+what a sleep takes longer than it was asked to, about a tenth of a millisecond; then the milliseconds of thinking recorded for a
+proposal, and farthing's levels of effort. Farthing keeps its recorded thinking to about a fifth of the time at the most; at 1 ms an
+evaluation the rest is more than that thinking.
 
 {table(["task", "evaluation", *optimizers, "levels"], shares)}
 """
