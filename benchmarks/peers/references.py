@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.peers import lcbench, tasks, training
 from benchmarks.peers.problem import Axis, Params
 
-CONFIGURATIONS = 100_000
-"""Of LCBench."""
+CONFIGURATIONS, REFINED = 100_000, 500
+"""Of LCBench: configurations, and the best of them that are refined."""
 
 RANDOM, STARTS, STEPS = 300, 6, 120
 """Of trained models: configurations, the best of them from which steps are made, and steps from each."""
@@ -40,7 +40,7 @@ def lcbench_reference(name: str, data: Path) -> dict:
 
     units = rng.random((CONFIGURATIONS, len(lcbench.AXES)))
     found = at(units, lcbench.EPOCHS.full)
-    order = np.argsort(found[:, 0])[:50]
+    order = np.argsort(found[:, 0])[:REFINED]
     best, errors = units[order], found[order, 0]
     for width in np.geomspace(0.2, 1e-4, 80):
         steps = width * rng.standard_normal((30, *best.shape)) * (rng.random((30, *best.shape)) < 0.5)
