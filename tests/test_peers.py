@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import farthing as ft
+from farthing.method import beliefs
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # benchmarks is a folder of the project, not part of the package
@@ -281,9 +282,15 @@ def test_farthing_runs_and_comes_closer_than_random(farthing_run):
 
 
 def test_farthings_recommendation_is_paid_for_where_it_is_charged():
-    steps, _ = records_of("farthing", replace(tasks.make_task("branin"), budget=2 * 3600.0))
-    told = [record for record in steps if "recommend" in record]
-    assert np.median([record["recommend"] for record in told]) < 0.1 * np.median([record["overhead"] for record in told])
+    peer, task = PEERS["farthing"].make(tasks.make_task("branin"), 0), tasks.make_task("branin")
+    with patch.object(beliefs, "fit_surrogate", side_effect=beliefs.fit_surrogate) as fits:
+        for step in range(15):
+            params, fidelity = peer.propose()
+            before = fits.call_count
+            peer.observe(params, fidelity, *task.evaluate(params, fidelity))
+            charged = fits.call_count
+            peer.recommend()
+            assert before < charged == fits.call_count, f"step {step}"
 
 
 def test_rules_of_recommending_are_asked_at_a_recorded_history(farthing_run):
@@ -628,7 +635,8 @@ def test_equal_values_share_their_rank():
 def test_regrets_below_the_floor_are_the_same(found):
     assert standings.regrets(found["tasks"]["branin"], "total", 3) == {"farthing": 1e-6, "random": 1.045, "optuna-gp": 1e-6}
     assert standings.firsts(found, "total", 3) == {"farthing": 1, "random": 1, "optuna-gp": 1}
-    assert (tasks.floor("svc"), tasks.floor("lcbench-7593"), tasks.floor("mlp"), tasks.floor("eight")) == (0.01, 0.01, 1e-4, 1e-6)
+    assert (tasks.floor("lcbench-7593"), tasks.floor("mlp"), tasks.floor("eight")) == (0.01, 1e-4, 1e-6)
+    assert 100.0 / 1797 < tasks.floor("svc") < 101.0 / 1797  # one image of the digits, however it was rounded
 
 
 def test_ranks_are_means_over_a_group_of_tasks(found):

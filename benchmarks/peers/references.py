@@ -1,9 +1,10 @@
 """Find the reference minima of the tasks whose minimum has no formula, and write references.json.
 
-    python -m benchmarks.peers.references --data DIR [--tasks ...] [--runs .peers/runs]
+    .peers/farthing/bin/python -m benchmarks.peers.references --data DIR [--tasks ...] [--runs .peers/runs]
 
-LCBench: the best of 100,000 random configurations at full fidelity, refined by random steps that shrink; median costs of the
-random ones. Trained models: the best of 300 configurations, then 120 steps from each of the best six; some 20 minutes a task.
+LCBench: the best 500 of 100,000 random configurations at full fidelity, refined by random steps that shrink; median costs of the
+random ones. Trained models: the best of 300 configurations, then 120 steps from each of the best six; 3 to 20 minutes a
+task.
 Seeds are fixed. With --runs, what a recorded run has evaluated or recommended at full fidelity counts where it is lower still:
 trained models are rough, and eleven optimizers see more of them than one search. Tasks that are not named keep what they have.
 """
