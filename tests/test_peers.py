@@ -283,14 +283,14 @@ def test_farthing_runs_and_comes_closer_than_random(farthing_run):
 
 def test_farthings_recommendation_is_paid_for_where_it_is_charged():
     peer, task = PEERS["farthing"].make(tasks.make_task("branin"), 0), tasks.make_task("branin")
-    with patch.object(beliefs, "fit_surrogate", side_effect=beliefs.fit_surrogate) as fits:
+    with patch.object(beliefs, "find_local_minima", side_effect=beliefs.find_local_minima) as formed:  # of a surrogate that is new
         for step in range(15):
             params, fidelity = peer.propose()
-            before = fits.call_count
             peer.observe(params, fidelity, *task.evaluate(params, fidelity))
-            charged = fits.call_count
+            charged = formed.call_count
             peer.recommend()
-            assert before < charged == fits.call_count, f"step {step}"
+            assert charged == formed.call_count, f"step {step}"
+    assert formed.call_count == 14  # one step is the repeat, which tells the surrogate nothing
 
 
 def test_rules_of_recommending_are_asked_at_a_recorded_history(farthing_run):
@@ -607,7 +607,7 @@ def test_regret_counts_what_was_recommended_by_then_on_either_clock(runs):
 def test_the_summary_holds_seeds_steps_overhead_and_ends(found):
     assert set(found["versions"]) == {"farthing", "random", "optuna-gp"}
     cell = found["tasks"]["lcbench-3945"]["peers"]["random"]
-    assert (cell["seeds"], cell["steps"], cell["overhead"], cell["wall"]) == (10, 3.0, 1.0, [60.0])
+    assert (cell["seeds"], cell["runs"], cell["steps"], cell["overhead"], cell["wall"]) == (10, 10, 3.0, 1.0, [60.0])
     assert (cell["stopped"], cell["failed"], cell["cut"]["total"]) == (10, 0, [0, 0, 10, 10])
     assert found["tasks"]["branin"]["peers"]["optuna-gp"]["seeds"] == 3
     ours = found["tasks"]["branin"]["peers"]["farthing"]
@@ -753,6 +753,32 @@ def test_seeds_add_up_with_those_recorded_and_replace_the_same_and_other_version
     replaced = summary.joined(runs, other)
     assert [run_.seed for run_ in replaced if (run_.task, run_.peer) == ("branin", "optuna-gp")] == [2, 7]
     assert len(replaced) == len(runs) - 3 + 2
+
+
+def test_it_is_told_how_farthing_stands_with_its_own_ei_left_aside(runs, tmp_path):
+    told = document.highlights(json.loads(json.dumps(summary.summarize(runs))), [])[0]
+    assert "left aside" not in told
+    for seed in range(3):
+        made_up(tmp_path, "branin", "farthing-ei", seed, [1e-9] * 12)
+    told = document.highlights(json.loads(json.dumps(summary.summarize(summary.read_runs(tmp_path)))), [])[0]
+    assert "on 0 at 25%, on 0 at 50%, on 1 at 100% of the budget (its own EI left aside on" in told
+    assert "(its own EI left aside on 1 at 25%, on 1 at 50%, on 1 at 100%)" in told
+
+
+def test_runs_of_the_same_seed_count_both_where_that_is_asked_for_and_once_each(runs, tmp_path):
+    made_up(tmp_path / "later", "branin", "optuna-gp", 1, [5.0] * 11)
+    made_up(tmp_path / "later", "branin", "optuna-gp", 7, [6.0] * 12)
+    later = summary.read_runs(tmp_path / "later")
+
+    def told(known):
+        return [(r.seed, r.repetition, r.regrets[0]) for r in known if (r.task, r.peer) == ("branin", "optuna-gp")]
+
+    both = summary.joined(runs, summary.beside(runs, later))
+    assert told(both) == [(0, 0, 2.0), (1, 0, 2.0), (1, 1, 5.0), (2, 0, 2.0), (7, 0, 6.0)]
+    recorded = [summary.Run.recorded(json.loads(json.dumps(r.record()))) for r in both]
+    assert told(summary.joined(recorded, summary.beside(recorded, later))) == told(both)
+    cell = summary.summarize(both)["tasks"]["branin"]["peers"]["optuna-gp"]
+    assert (cell["seeds"], cell["runs"]) == (4, 5)
 
 
 def test_the_results_become_a_section_of_the_documentation(found):

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.peers import standings
 from benchmarks.peers.interface import PEERS
 from benchmarks.peers.standings import Summary
-from benchmarks.peers.summary import OURS
+from benchmarks.peers.summary import OUR_EI, OURS
 
 CLOCKS = {"total": "evaluation cost and overhead", "evaluations": "evaluation cost alone"}
 PLOT = "peers.svg"
@@ -40,13 +40,20 @@ def highlights(summary: Summary, overhead: list[dict[str, Any]]) -> list[str]:
 
 def _standing(summary: Summary) -> str:
     columns = _first_columns(summary)
-    lowest = ", ".join(f"on {column[OURS]} at {share:.0%}" for column, share in zip(columns, SHARES, strict=False))
+    lowest = _lowest(columns)
+    others = _first_columns(standings.without(summary, OUR_EI))
+    aside = f" (its own EI left aside {_lowest(others)})" if OUR_EI in columns[0] else ""
     lost = sum(loss.share in SHARES for loss in standings.losses(summary, "total"))
     return (
         f"Of {len(summary['tasks'])} tasks, farthing has the lowest median regret of all {len(columns[0])} optimizers {lowest} "
-        f"of the budget; at 100% it is lowest or within a factor of two on {columns[-1][OURS]}. "
+        f"of the budget{aside}; at 100% it is lowest or within a factor of two on {columns[-1][OURS]}. "
         f"[Where it is not first](#where-farthing-is-not-first): {lost} cases at these shares."
     )
+
+
+def _lowest(columns: list[dict[str, int]]) -> str:
+    """On how many tasks farthing is lowest at each of the shares."""
+    return ", ".join(f"on {column[OURS]} at {share:.0%}" for column, share in zip(columns, SHARES, strict=False))
 
 
 def _rank_line(summary: Summary, names: list[str]) -> str:
@@ -101,7 +108,7 @@ def _peer_rows(summary: Summary) -> list[list[str]]:
     rows = []
     for peer in standings.peers_of(summary):
         cells = [task["peers"][peer] for task in summary["tasks"].values() if peer in task["peers"]]
-        counts = [str(sum(cell[key] for cell in cells)) for key in ("seeds", "stopped", "failed")]
+        counts = [str(sum(cell[key] for cell in cells)) for key in ("runs", "stopped", "failed")]
         seeds, walls = (_range(values) for values in ([c["seeds"] for c in cells], [w for c in cells for w in c["wall"]]))
         rows.append([peer, PEERS[peer].title, "yes" if PEERS[peer].chooses_fidelity else "no", seeds, *counts, walls])
     return rows
@@ -268,16 +275,16 @@ def _runs(summary: Summary) -> list[str]:
         cells = [_run(task["peers"][peer]) if peer in task["peers"] else "" for peer in peers]
         rows.append([name, _duration(task["budget"]), *cells])
     text = (
-        "Seeds × median number of evaluations, mean seconds of overhead a step; in brackets, how many runs were stopped by the "
+        "Runs × median number of evaluations, mean seconds of overhead a step; in brackets, how many runs were stopped by the "
         "limit of wall time, and how many failed."
     )
-    return _folded("Seeds, evaluations and overhead of every cell", [text, table(["task", "budget", *peers], rows)])
+    return _folded("Runs, evaluations and overhead of every cell", [text, table(["task", "budget", *peers], rows)])
 
 
 def _run(cell: dict[str, Any]) -> str:
     ends = [f"{cell[key]} {key}" for key in ("stopped", "failed") if cell[key]]
     overhead = "" if cell["overhead"] is None else f", {cell['overhead']:.2g} s"
-    return f"{cell['seeds']} × {cell['steps']:.0f}{overhead}" + (f" ({', '.join(ends)})" if ends else "")
+    return f"{cell['runs']} × {cell['steps']:.0f}{overhead}" + (f" ({', '.join(ends)})" if ends else "")
 
 
 def _folded(title: str, parts: list[str]) -> list[str]:

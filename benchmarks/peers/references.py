@@ -4,9 +4,9 @@
 
 LCBench: the best 500 of 100,000 random configurations at full fidelity, refined by random steps that shrink; median costs of the
 random ones. Trained models: the best of 300 configurations, then 120 steps from each of the best six; 3 to 20 minutes a
-task.
-Seeds are fixed. With --runs, what a recorded run has evaluated or recommended at full fidelity counts where it is lower still:
-trained models are rough, and eleven optimizers see more of them than one search. Tasks that are not named keep what they have.
+task. Seeds are fixed. With --runs, what a recorded run has evaluated or recommended at full fidelity counts where it is lower
+still: trained models are rough, and eleven optimizers see more of them than one search. Tasks that are not named keep what they
+have.
 """
 
 from __future__ import annotations

@@ -26,6 +26,16 @@ def peers_of(summary: Summary) -> list[str]:
     return list(summary["versions"])
 
 
+def without(summary: Summary, peer: str) -> Summary:
+    """The summary as it would be if that peer had not run."""
+
+    def left(known: dict[str, Any]) -> dict[str, Any]:
+        return {other: value for other, value in known.items() if other != peer}
+
+    others = {name: task | {"peers": left(task["peers"])} for name, task in summary["tasks"].items()}
+    return summary | {"versions": left(summary["versions"]), "tasks": others}
+
+
 def groups(summary: Summary) -> dict[str, list[str]]:
     """The tasks over which means are taken, by the name of the group; groups that have any."""
     names = list(summary["tasks"])
