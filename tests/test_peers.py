@@ -607,7 +607,7 @@ def test_regret_counts_what_was_recommended_by_then_on_either_clock(runs):
 def test_the_summary_holds_seeds_steps_overhead_and_ends(found):
     assert set(found["versions"]) == {"farthing", "random", "optuna-gp"}
     cell = found["tasks"]["lcbench-3945"]["peers"]["random"]
-    assert (cell["seeds"], cell["runs"], cell["steps"], cell["overhead"], cell["wall"]) == (10, 10, 3.0, 1.0, [60.0])
+    assert (cell["seeds"], cell["steps"], cell["overhead"], cell["wall"]) == (10, 3.0, 1.0, [60.0])
     assert (cell["stopped"], cell["failed"], cell["cut"]["total"]) == (10, 0, [0, 0, 10, 10])
     assert found["tasks"]["branin"]["peers"]["optuna-gp"]["seeds"] == 3
     ours = found["tasks"]["branin"]["peers"]["farthing"]
@@ -635,8 +635,7 @@ def test_equal_values_share_their_rank():
 def test_regrets_below_the_floor_are_the_same(found):
     assert standings.regrets(found["tasks"]["branin"], "total", 3) == {"farthing": 1e-6, "random": 1.045, "optuna-gp": 1e-6}
     assert standings.firsts(found, "total", 3) == {"farthing": 1, "random": 1, "optuna-gp": 1}
-    assert (tasks.floor("lcbench-7593"), tasks.floor("mlp"), tasks.floor("eight")) == (0.01, 1e-4, 1e-6)
-    assert 100.0 / 1797 < tasks.floor("svc") < 101.0 / 1797  # one image of the digits, however it was rounded
+    assert (tasks.floor("svc"), tasks.floor("lcbench-7593"), tasks.floor("mlp"), tasks.floor("eight")) == (0.01, 0.01, 1e-4, 1e-6)
 
 
 def test_ranks_are_means_over_a_group_of_tasks(found):
@@ -763,22 +762,6 @@ def test_it_is_told_how_farthing_stands_with_its_own_ei_left_aside(runs, tmp_pat
     told = document.highlights(json.loads(json.dumps(summary.summarize(summary.read_runs(tmp_path)))), [])[0]
     assert "on 0 at 25%, on 0 at 50%, on 1 at 100% of the budget (its own EI left aside on" in told
     assert "(its own EI left aside on 1 at 25%, on 1 at 50%, on 1 at 100%)" in told
-
-
-def test_runs_of_the_same_seed_count_both_where_that_is_asked_for_and_once_each(runs, tmp_path):
-    made_up(tmp_path / "later", "branin", "optuna-gp", 1, [5.0] * 11)
-    made_up(tmp_path / "later", "branin", "optuna-gp", 7, [6.0] * 12)
-    later = summary.read_runs(tmp_path / "later")
-
-    def told(known):
-        return [(r.seed, r.repetition, r.regrets[0]) for r in known if (r.task, r.peer) == ("branin", "optuna-gp")]
-
-    both = summary.joined(runs, summary.beside(runs, later))
-    assert told(both) == [(0, 0, 2.0), (1, 0, 2.0), (1, 1, 5.0), (2, 0, 2.0), (7, 0, 6.0)]
-    recorded = [summary.Run.recorded(json.loads(json.dumps(r.record()))) for r in both]
-    assert told(summary.joined(recorded, summary.beside(recorded, later))) == told(both)
-    cell = summary.summarize(both)["tasks"]["branin"]["peers"]["optuna-gp"]
-    assert (cell["seeds"], cell["runs"]) == (4, 5)
 
 
 def test_the_results_become_a_section_of_the_documentation(found):

@@ -108,7 +108,7 @@ def _peer_rows(summary: Summary) -> list[list[str]]:
     rows = []
     for peer in standings.peers_of(summary):
         cells = [task["peers"][peer] for task in summary["tasks"].values() if peer in task["peers"]]
-        counts = [str(sum(cell[key] for cell in cells)) for key in ("runs", "stopped", "failed")]
+        counts = [str(sum(cell[key] for cell in cells)) for key in ("seeds", "stopped", "failed")]
         seeds, walls = (_range(values) for values in ([c["seeds"] for c in cells], [w for c in cells for w in c["wall"]]))
         rows.append([peer, PEERS[peer].title, "yes" if PEERS[peer].chooses_fidelity else "no", seeds, *counts, walls])
     return rows
@@ -275,16 +275,16 @@ def _runs(summary: Summary) -> list[str]:
         cells = [_run(task["peers"][peer]) if peer in task["peers"] else "" for peer in peers]
         rows.append([name, _duration(task["budget"]), *cells])
     text = (
-        "Runs × median number of evaluations, mean seconds of overhead a step; in brackets, how many runs were stopped by the "
+        "Seeds × median number of evaluations, mean seconds of overhead a step; in brackets, how many runs were stopped by the "
         "limit of wall time, and how many failed."
     )
-    return _folded("Runs, evaluations and overhead of every cell", [text, table(["task", "budget", *peers], rows)])
+    return _folded("Seeds, evaluations and overhead of every cell", [text, table(["task", "budget", *peers], rows)])
 
 
 def _run(cell: dict[str, Any]) -> str:
     ends = [f"{cell[key]} {key}" for key in ("stopped", "failed") if cell[key]]
     overhead = "" if cell["overhead"] is None else f", {cell['overhead']:.2g} s"
-    return f"{cell['runs']} × {cell['steps']:.0f}{overhead}" + (f" ({', '.join(ends)})" if ends else "")
+    return f"{cell['seeds']} × {cell['steps']:.0f}{overhead}" + (f" ({', '.join(ends)})" if ends else "")
 
 
 def _folded(title: str, parts: list[str]) -> list[str]:

@@ -4,7 +4,7 @@
     python -m benchmarks.peers.speed --runs FOLDER
 
 The random peer proposes the same points with the same seed, and the training tasks cost real seconds. So the seconds that its
-first evaluations took, as many as were recorded, are compared with the seconds that were recorded for them at first, run by run.
+first evaluations took, as many as were recorded, are compared with the seconds that were recorded for them, run by run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def factors(folder: Path, recorded: Iterable[Run]) -> dict[tuple[str, int], floa
     found = {}
     for run in recorded:
         path = folder / run.task / run.peer / f"{run.seed}.jsonl"
-        if run.peer != "random" or run.task not in tasks.TRAINING or run.repetition or not is_complete(path):
+        if run.peer != "random" or run.task not in tasks.TRAINING or not is_complete(path):
             continue
         header, *records = (json.loads(line) for line in path.read_text().splitlines())
         counted = {record["step"]: record["spent"] for record in records if "step" in record}

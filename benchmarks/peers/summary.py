@@ -1,7 +1,6 @@
 """What the runs say, small enough to be kept: regret at shares of the budget on both clocks, seeds, steps, overhead, ends.
 
-    python -m benchmarks.peers.summary [--runs .peers/runs] [--out benchmarks/results/peers.json] [--keep | --beside]
-                                     [--note TEXT]
+    python -m benchmarks.peers.summary [--runs .peers/runs] [--out benchmarks/results/peers.json] [--keep] [--note TEXT]
 
 A clock shows evaluation cost alone, or evaluation cost and overhead. At a share of the budget counts the last recommendation made
 by then, also where a run had ended before: by its wall limit, or, on the clock of evaluations alone, because overhead had used up
@@ -9,8 +8,7 @@ the rest. Ranks, tables and the plot are made of the file alone, by `standings.p
 
 Runs take days, and are not all made at once or on one machine. So the regrets of every run are recorded beside the file, a line a
 run, and with --keep recorded runs count as those here do: but for the same peer, task and seed, and those of the same peer and task
-with other versions, which runs made here replace. Of peers and tasks without any runs, what the file says stays. With --beside runs
-of the same seed count both: on real seconds no two are alike.
+with other versions, which runs made here replace. Of peers and tasks without any runs, what the file says stays.
 
 A run's regrets are above the minimum that was known when it was made. Where a lower one has been found since (references.json),
 they are told above that.
@@ -49,8 +47,7 @@ OURS, OUR_EI = "farthing", "farthing-ei"
 class Run:
     """One run, read from its file.
 
-    minimum: what regrets are above; spent, thinking: cumulative seconds when each regret was known; steps: how many were made;
-    repetition: how many runs of the same seed it counts beside.
+    minimum: what regrets are above; spent, thinking: cumulative seconds when each regret was known; steps: how many were made.
     """
 
     peer: str
@@ -67,7 +64,6 @@ class Run:
     seconds: dict[str, float]
     ended: str
     reason: str
-    repetition: int = 0
 
     @classmethod
     def read(cls, path: Path) -> Run:
@@ -101,17 +97,11 @@ class Run:
         changes = np.flatnonzero(np.diff(self.regrets, prepend=np.inf))
         told = {name: [round(float(v), 6) for v in getattr(self, name)[changes]] for name in ("spent", "thinking")}
         told["regrets"] = [float(f"{v:.5g}") for v in self.regrets[changes]]
-        everything = {field.name: getattr(self, field.name) for field in fields(self)} | told
-        return {name: value for name, value in everything.items() if name != "repetition" or value}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | told
 
     @classmethod
     def recorded(cls, record: dict[str, Any]) -> Run:
         return cls(**record | {name: np.array(record[name]) for name in ("spent", "thinking", "regrets")})
-
-    @property
-    def key(self) -> tuple[str, str, int, int]:
-        """What there is one run of."""
-        return self.task, self.peer, self.seed, self.repetition
 
     def above(self, minimum: float) -> Run:
         """The same run with regrets above another minimum."""
@@ -136,21 +126,14 @@ def read_runs(folder: Path) -> list[Run]:
 
 def joined(recorded: list[Run], made: list[Run]) -> list[Run]:
     """Runs made here and recorded ones that they do not replace, in order."""
-    here = {run.key for run in made}
+    here = {(run.task, run.peer, run.seed) for run in made}
     versions = {(run.task, run.peer): run.versions for run in made}
-    stay = [run for run in recorded if run.key not in here and versions.get((run.task, run.peer), run.versions) == run.versions]
-    return sorted([*stay, *made], key=lambda run: (tasks.NAMES.index(run.task), list(PEERS).index(run.peer), *run.key[2:]))
-
-
-def beside(recorded: list[Run], made: list[Run]) -> list[Run]:
-    """The runs made here as repetitions of recorded ones of the same seeds; one that is recorded already stays that one."""
-
-    def repetition(run: Run) -> int:
-        same = [other for other in recorded if other.key[:3] == run.key[:3]]
-        itself = [other.repetition for other in same if other.seconds == run.seconds]
-        return itself[0] if itself else len(same)
-
-    return [replace(run, repetition=repetition(run)) for run in made]
+    stay = [
+        run
+        for run in recorded
+        if (run.task, run.peer, run.seed) not in here and versions.get((run.task, run.peer), run.versions) == run.versions
+    ]
+    return sorted([*stay, *made], key=lambda run: (tasks.NAMES.index(run.task), list(PEERS).index(run.peer), run.seed))
 
 
 def read_records(path: Path) -> list[Run]:
@@ -212,8 +195,7 @@ def _cell(these: list[Run]) -> dict[str, Any]:
     failures = sorted({run.reason for run in these if run.ended == "failed"})
     steps = sum(run.steps for run in these)
     return {
-        "seeds": len({run.seed for run in these}),
-        "runs": len(these),
+        "seeds": len(these),
         "steps": float(np.median([run.steps for run in these])),
         "overhead": _short(sum(run.seconds["overhead"] for run in these) / steps) if steps else None,
         "wall": sorted({run.wall for run in these}),
@@ -231,16 +213,13 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=RUNS)
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--keep", action="store_true", help="count recorded runs too, and keep the rest of the file")
-    parser.add_argument("--beside", action="store_true", help="the same, and runs of the same seed count both")
     parser.add_argument("--note", help="what the documentation should say of these runs")
     arguments = parser.parse_args()
     made, records = read_runs(arguments.runs), arguments.out.with_name(f"{arguments.out.stem}_runs.jsonl")
-    keep = arguments.keep or arguments.beside
-    recorded = read_records(records) if keep else []
-    runs = above_known(joined(recorded, beside(recorded, made) if arguments.beside else made))
+    runs = above_known(joined(read_records(records) if arguments.keep else [], made))
     if not made:
         parser.error(f"there are no complete runs in {arguments.runs}; make them with python -m benchmarks.peers")
-    kept = json.loads(arguments.out.read_text()) if keep and arguments.out.exists() else None
+    kept = json.loads(arguments.out.read_text()) if arguments.keep and arguments.out.exists() else None
     summary = summarize(runs, kept) | ({"note": arguments.note} if arguments.note else {})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(summary, separators=(",", ":"), allow_nan=False) + "\n")
@@ -248,7 +227,7 @@ def main() -> None:
     for name, task in summary["tasks"].items():
         for peer, cell in task["peers"].items():
             for reason in cell.get("failures", ()):
-                print(f"{name} {peer}: {cell['failed']} of {cell['runs']} failed: {reason}")
+                print(f"{name} {peer}: {cell['failed']} of {cell['seeds']} failed: {reason}")
     print(f"{len(made)} runs here, {len(runs)} in all; written to {arguments.out}. Next: python -m benchmarks.report")
 
 
