@@ -31,8 +31,8 @@ class PES(Method):
     rivals: at how many other places the objective is held to be no lower than at the minimizer; the paper has none.
     paths: of the draws of the minimizer, the share that is followed along sample paths, off the support; the paper has none.
     seek: whether every second proposal seeks and does not polish: to know a minimum more exactly than what is to be hoped for
-    elsewhere counts for nothing then; or, where the objective is uneven, tries its luck: the most to be gained at full fidelity for
-    its price; the paper polishes always.
+    elsewhere counts for nothing then; or, where the objective is uneven, tries its luck, or with four parameters or more, once full
+    fidelity was worth its price, is greedy: the most to be gained at full fidelity for its price; the paper polishes always.
     doubt: whether, once hardly anything is left to hope for, two fifths of what is spent from there on are spent on looking
     elsewhere, as if the minima that are known were not there; the paper never doubts.
     """

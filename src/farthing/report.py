@@ -12,7 +12,7 @@ import numpy as np
 
 from farthing.method.quick import QUICK
 from farthing.space import Space
-from farthing.trials import CHECK, COMPLETE, DOUBT, FAILED, LUCK, REPEAT, TRUTH, History, Recommendation, Trial
+from farthing.trials import CHECK, COMPLETE, DOUBT, FAILED, GREED, LUCK, NEIGHBOR, REPEAT, TRUTH, History, Recommendation, Trial
 
 LISTED = 6
 """A fidelity of whole numbers with no more values than this is reported value by value."""
@@ -148,6 +148,10 @@ def why(trial: Trial) -> str:
         return "truth: a check broke its promise; the most to be gained at full fidelity"
     if made.kind == LUCK:
         return "luck: the objective is uneven; the most to be gained at full fidelity"
+    if made.kind == NEIGHBOR:
+        return "neighbor: the objective counts; beside the best place tried, at full fidelity"
+    if made.kind == GREED:
+        return "greed: in turns with learning, the most to be gained at full fidelity"
     if made.kind == DOUBT:
         return "doubt: little is left to hope for at the minima known; is there a lower one elsewhere?"
     information, price = made.information_share, made.price_share

@@ -20,7 +20,8 @@ from farthing.space import Space
 Array = NDArray[np.float64]
 
 PENDING, COMPLETE, FAILED, ABANDONED = STATES = "pending", "complete", "failed", "abandoned"
-INITIAL, REPEAT, CHECK, TRUTH, LUCK = "initial", "repeat", "check", "truth", "luck"
+INITIAL, REPEAT, CHECK, TRUTH = "initial", "repeat", "check", "truth"
+LUCK, NEIGHBOR, GREED = "luck", "neighbor", "greed"
 ACQUISITION, DOUBT = CHOSEN = "acquisition", "doubt"
 """Kinds of proposals that took thought."""
 
@@ -65,7 +66,7 @@ class Carried:
 class Proposal:
     """Why a trial was made. What was not computed is None.
 
-    kind: initial, repeat, acquisition, doubt, luck, check, truth, confirmation or added.
+    kind: initial, repeat, acquisition, doubt, luck, neighbor, greed, check, truth, confirmation or added.
     information_share, price_share: its information gain and its price (overhead included), as shares of those at full fidelity.
     effort: the level at which it was thought of (method/effort.py).
     """

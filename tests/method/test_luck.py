@@ -5,18 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from filled import filled
+from method.problems import history_of, known_surrogate
 
 import farthing as ft
 from farthing.method import propose
+from farthing.method.luck import LONGEST, SHORTEST, neighbors
 from farthing.methods import EnvPES
 from farthing.report import why
 
+CERTAIN = ft.Settings(repeatable=1.0)
 METHOD = EnvPES(check=False, doubt=False)
 
 
 def bowl(x, y, s, unevenness):
-    """Its waves are far too short to be seen, and the same whenever it is evaluated."""
-    return 4.0 * ((x - 0.4) ** 2 + (y - 0.4) ** 2) + 0.1 * s + unevenness * np.sin(1e4 * x + 3e4 * y)
+    """Its waves are far too short to be seen, and the same whenever it is evaluated; or it has none, and counts."""
+    value = 4.0 * ((x - 0.4) ** 2 + (y - 0.4) ** 2) + 0.1 * s
+    return round(20.0 * value) / 20.0 if unevenness == "counts" else value + unevenness * np.sin(1e4 * x + 3e4 * y)
 
 
 def evaluate(study, count, unevenness):
@@ -57,6 +61,49 @@ def test_proposals_that_try_their_luck_take_turns_with_those_that_learn():
     assert {trial.fidelity for trial in lucky} == {0.0}
     assert all(abs(trial.params[axis] - 0.4) < 0.35 for trial in lucky for axis in "xy")
     assert why(lucky[0]) == "luck: the objective is uneven; the most to be gained at full fidelity"
+
+
+def test_where_the_objective_counts_every_second_try_is_a_neighbor():
+    made = evaluate(known("counts"), 8, "counts")
+    assert kinds(made) == ["acquisition", "luck", "acquisition", "neighbor"] * 2
+    assert {trial.fidelity for trial in made[1::2]} == {0.0}
+    assert why(made[3]) == "neighbor: the objective counts; beside the best place tried, at full fidelity"
+
+
+def test_neighbors_lie_beside_all_places_that_share_the_lowest_value():
+    rng = np.random.default_rng(0)
+    points, values = rng.random((24, 3)), np.arange(1.0, 25.0)
+    points[:, 2], values[3], values[7] = 0.0, 0.5, 0.5
+    points[5, 2], values[5] = 1.0, 0.1  # cheap, and lower
+    surrogate = known_surrogate(points, values, 2, [[0.4, 8.0, 1.0]], noise=1e-2)
+    places = neighbors(history_of(points, values, fidelity=True), surrogate, CERTAIN, np.random.default_rng(1))
+    apart = (places[:, None] - points[[3, 7], :2][None]) / [0.4, 1.0]
+    away = np.sqrt((apart**2).mean(axis=2)).min(axis=1)
+    assert ((places >= 0.0) & (places <= 1.0)).all()
+    assert away.max() < 4.0 * LONGEST
+    assert 0.5 * SHORTEST < np.median(away) < LONGEST
+    assert {*np.argmin((apart**2).sum(axis=2), axis=1).tolist()} == {0, 1}
+
+
+def test_neighbors_are_what_the_space_has_and_none_is_evaluated_again():
+    study = ft.Study(
+        {"n": ft.Integer(0, 6), "x": ft.Real(0.0, 1.0)},
+        method=METHOD,
+        seed=0,
+        settings=ft.Settings(overhead_price=0.0, repeatable=1.0, initial=1, confirm=False),
+    )
+    for n in range(7):
+        for x in (0.1, 0.5, 0.9):
+            study.add({"n": n, "x": x}, float(abs(n - 3) + round(3.0 * abs(x - 0.5))), cost=1.0)  # it counts
+    for _ in range(12):
+        asked = study.ask()
+        n, x = asked.params["n"], asked.params["x"]
+        study.tell(asked, float(abs(n - 3) + round(3.0 * abs(x - 0.5))), cost=1.0)
+    made = [t for t in study.trials if t.proposal.kind == "neighbor"]
+    assert len(made) == 3
+    assert {type(t.params["n"]) for t in made} == {int}
+    places = [(t.params["n"], t.params["x"]) for t in study.trials]
+    assert len({*places}) == len(places)
 
 
 def test_late_in_a_budget_there_are_no_turns():
@@ -101,10 +148,11 @@ def test_whether_an_objective_is_uneven_is_asked_anew_each_time(monkeypatch):
     assert kinds(evaluate(study, 6, 0.03)) == ["acquisition", "luck", *["acquisition"] * 4]
 
 
-def test_a_study_rebuilt_takes_the_same_turns():
-    study = known(0.03)
-    evaluate(study, 3, 0.03)
-    again = filled(known(0.03, only=0), study.trials)
+@pytest.mark.parametrize(("unevenness", "kind"), [(0.03, "luck"), ("counts", "neighbor")])
+def test_a_study_rebuilt_takes_the_same_turns(unevenness, kind):
+    study = known(unevenness)
+    evaluate(study, 3, unevenness)
+    again = filled(known(unevenness, only=0), study.trials)
     proposals = study.ask(), again.ask()
-    assert kinds(proposals) == ["luck", "luck"]
+    assert kinds(proposals) == [kind, kind]
     assert proposals[0].params == proposals[1].params

@@ -12,7 +12,7 @@ import farthing as ft
 from farthing.method.beliefs import believe
 from farthing.method.local_minima import find_local_minima
 from farthing.method.recommend import best_by_mean, recommend
-from farthing.method.roughness import FEWEST, LOWEST, NOISELESS, is_rough, is_uneven
+from farthing.method.roughness import APART, FEWEST, LOWEST, NOISELESS, is_rough, is_uneven
 from farthing.method.situation import Situation
 from farthing.trials import Proposal
 
@@ -120,6 +120,54 @@ def test_it_takes_a_few_values_at_full_fidelity_to_call_it_uneven(count, uneven)
     points[:count, 2] = 0.0
     surrogate = known_surrogate(points, values, 2, [[0.4, 0.4, 1.0]], noise=10.0 * NOISELESS)
     assert is_uneven(history_of(points, values, fidelity=True), surrogate, CERTAIN) == uneven
+
+
+def counting(change=lambda points, values: None, s=0.0):
+    """Of 24 places, all values apart, to a surrogate that has no doubt of them; but for what is changed."""
+    points, values = np.random.default_rng(0).random((24, 3)), np.linspace(1.0, 2.0, 24)
+    points[:, 2] = s
+    change(points, values)
+    return history_of(points, values, fidelity=True), known_surrogate(points, values, 2, [[0.4, 0.4, 1.0]], noise=1e-8)
+
+
+def tie(first, second, apart=None):
+    def change(points, values):
+        values[second] = values[first]
+        if apart is not None:
+            points[second, :2] = points[first, :2] + [0.0, apart]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "s", "counts"),
+    [
+        (lambda points, values: None, 0.0, False),
+        (tie(0, LOWEST - 1), 0.0, True),
+        (tie(0, 1), 0.5, False),
+        (tie(LOWEST, LOWEST + 1), 0.0, False),
+        (tie(0, 1, 2.0 * APART), 0.0, True),
+        (tie(0, 1, 0.5 * APART), 0.0, False),
+    ],
+    ids=["all apart", "the very same", "cheap", "among the higher", "apart", "close"],
+)
+def test_an_objective_counts_if_two_of_its_lowest_values_are_the_very_same_at_places_apart(change, s, counts):
+    history, surrogate = counting(change, s)
+    assert is_uneven(history, surrogate, CERTAIN) == counts
+    assert not is_uneven(history, surrogate, ft.Settings())  # it may be chance, of what is noisy
+
+
+@pytest.mark.parametrize(("count", "known_to"), [(FEWEST - 1, False), (FEWEST, True)])
+def test_it_takes_a_few_values_to_tell_that_an_objective_counts(count, known_to):
+    """Too few to be rough for surprises. One that counts is rough."""
+
+    def few(points, values):
+        points[count:, 2] = 0.5
+        values[1] = values[0]
+
+    history, surrogate = counting(few)
+    assert is_rough(history, surrogate, CERTAIN) == known_to
+    assert is_uneven(history, surrogate, CERTAIN) == known_to
 
 
 def test_where_it_is_rough_a_place_that_was_tried_is_recommended_though_the_mean_is_lower_elsewhere():

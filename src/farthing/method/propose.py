@@ -19,18 +19,22 @@ from farthing.method.domain import Domain
 from farthing.method.doubt import HARDLY, LATE, Wells, filled, find_wells, is_due, may_look
 from farthing.method.effort import LIGHT, NORMAL
 from farthing.method.local_minima import find_local_minima
+from farthing.method.luck import is_neighbors_turn, neighbors
 from farthing.method.recommend import best_by_mean, recommend, recommendation_of
-from farthing.method.roughness import is_noiseless, is_uneven
+from farthing.method.roughness import counts, is_noiseless, is_uneven
 from farthing.method.situation import Situation
 from farthing.method.streams import stream
 from farthing.method.surrogate import Surrogate, fit_surrogate
 from farthing.method.taken import Taken
 from farthing.methods import PES, EnvPES, Random
 from farthing.numerics.kernels import Array
-from farthing.trials import ACQUISITION, CHECK, DOUBT, INITIAL, LUCK, REPEAT, TRUTH, Proposal
+from farthing.trials import ACQUISITION, CHECK, DOUBT, GREED, INITIAL, LUCK, NEIGHBOR, REPEAT, TRUTH, Proposal
 
 REPEATED = 0.02
 """The cheapest evaluation is made twice if that costs at most this share of the budget."""
+
+MANY = 4
+"""Axes from which on every second proposal is greedy, if the one before it was worth full fidelity."""
 
 CLIMBS = {NORMAL: 25, LIGHT: 12}
 """Evaluations of the acquisition's gradient in each local search."""
@@ -75,6 +79,9 @@ def propose(situation: Situation, beliefs: Beliefs | None) -> tuple[Array, Propo
         thought, kind = _elsewhere(situation, beliefs, wells, rng), DOUBT
     if thought is None:
         aim, kind = _aim(situation, surrogate)
+        beside = None if kind != LUCK else _beside_best(situation, beliefs, rng, taken, known)
+        if beside is not None:
+            return beside
         thought = deliberate(situation, beliefs, rng, aim)
     climbs = CLIMBS[situation.effort]
     points, _ = maximize(thought.acquisition, thought.domain, thought.candidates, situation.settings.starts, climbs)
@@ -154,21 +161,39 @@ def _elsewhere(situation: Situation, beliefs: Beliefs, wells: Wells, rng: np.ran
 
 
 def _aim(situation: Situation, surrogate: Surrogate) -> tuple[str, str]:
-    """What the next proposal is to do, and its kind: by turns to know and to seek, or where the objective is uneven to improve.
+    """What the next proposal is to do, and its kind: by turns to know and to seek; in the place of that to try its luck where the
+    objective is uneven, or in many dimensions, once full fidelity is worth its price, to be greedy.
 
     The entropy of a place has no lowest value, so that digits of a minimum that is known well are always worth something; without
     turns they take the whole budget while there is hope elsewhere. Where the objective is uneven there are no digits: one setting
     is better than its neighbors by luck, and the more of them are tried where it is low, the more luck. Late in a budget there are
-    no turns then: what was learned could hardly be made use of any more.
+    no turns then: what was learned could hardly be made use of any more. In many dimensions there is always more to be known of the
+    place of the minimum, about it more than in it, and lower values come late of that.
     """
     method = situation.method
     if not isinstance(method, PES) or not method.seek or situation.effort != NORMAL:
         return KNOW, ACQUISITION
-    second = sum(t.proposal.kind in (ACQUISITION, LUCK) for t in situation.history.trials) % 2 == 1
+    turns = [t for t in situation.history.trials if t.proposal.kind in (ACQUISITION, LUCK, NEIGHBOR, GREED)]
+    second = len(turns) % 2 == 1
     turn = second or situation.budget_left <= LATE
     if turn and is_uneven(situation.history, surrogate, situation.settings):
         return IMPROVE, LUCK
+    fidelity = surrogate.space.fidelity
+    if second and len(surrogate.space.axes) >= MANY and (fidelity is None or turns[-1].fidelity == fidelity.full):
+        return IMPROVE, GREED
     return (SEEK if second else KNOW), ACQUISITION
+
+
+def _beside_best(
+    situation: Situation, beliefs: Beliefs, rng: np.random.Generator, taken: Taken, known: Proposal
+) -> tuple[Array, Proposal] | None:
+    """Where the objective counts, in every second try of luck, a place beside the best that was tried, at full fidelity."""
+    history, surrogate, settings = situation.history, beliefs.surrogate, situation.settings
+    if not is_neighbors_turn(history) or not counts(history, surrogate, settings):
+        return None
+    places = neighbors(history, surrogate, settings, rng)
+    free = taken.free(np.column_stack([places, np.zeros(len(places))]))
+    return _within_limit(situation, beliefs, free[0], replace(known, kind=NEIGHBOR)) if len(free) else None
 
 
 def _full_if_nearly(situation: Situation, thought: Deliberation, chosen: Array, taken: Taken) -> Array:

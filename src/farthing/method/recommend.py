@@ -33,7 +33,7 @@ def recommend(history: History, surrogate: Surrogate, minima: LocalMinima, setti
     not what it seems; and after a check that disappointed, unless the other is likely to be better; but where there is noise for
     certain, a check that was worse than the lowest value is no wonder.
     """
-    tried, expected = _tried(history, surrogate, settings)
+    tried, expected = tried_at_full(history, surrogate, settings)
     best = best_by_mean(history, surrogate, minima)
     noisy = bool(settings.noise) or bool(history.noises.any()) or history.repeatable is False
     needed = LIKELY if is_disappointed(history) and not noisy else 0.5
@@ -66,7 +66,7 @@ def recommendation_of(history: History, surrogate: Surrogate, x: Array) -> Recom
     return Recommendation(history.space.params(x), value, sd)
 
 
-def _tried(history: History, surrogate: Surrogate, settings: Settings) -> tuple[Array, Array]:
+def tried_at_full(history: History, surrogate: Surrogate, settings: Settings) -> tuple[Array, Array]:
     """Places (m, d) evaluated at full fidelity, those with the lowest values, and what to expect of them, standardized.
 
     What was not stated to be noise may be the roughness of an objective that gives the same value again: of a model trained with a

@@ -9,6 +9,9 @@ surprised by a smooth objective too.
 
 Or the surrogate takes what is uneven for noise, though there is none. Then it is relied on for where the objective is low, and
 luck for the rest.
+
+Or the objective counts, errors among so many images for one: places apart have the very same value, and next to the lowest seen may
+lie one of a count less, of which a smooth surrogate knows nothing. Then it is rough and uneven, whatever the surrogate says of it.
 """
 
 from __future__ import annotations
@@ -29,23 +32,46 @@ FEWEST = 8
 SURPRISED = 1.0
 """Root mean square of their errors, in standard deviations expected, from which on the objective is rough."""
 
+APART = 1e-3
+"""Places farther from each other than this on some axis are apart: closer, even a smooth objective may round to the same value."""
+
 NOISELESS = 1e-4
 """Where the noise is not stated, an inferred variance below this share of that of the values is taken for none."""
 
 
 def is_rough(history: History, surrogate: Surrogate, settings: Settings) -> bool:
     """Whether it is; never where values are noisy, or may be, since then unevenness is no property of a place."""
+    if counts(history, surrogate, settings):
+        return True
     at_full = _telling(history, surrogate, settings)
     if len(at_full) < 2 * LOWEST:
         return False
-    lowest = at_full[np.argsort(surrogate.values[at_full], kind="stable")[:LOWEST]]
+    lowest = _lowest(surrogate, at_full)
     errors, variances = (part[:, lowest] for part in surrogate.process.leave_one_out())
     return float(surrogate.weights @ (errors**2 / variances).mean(axis=1)) >= SURPRISED**2
 
 
 def is_uneven(history: History, surrogate: Surrogate, settings: Settings) -> bool:
-    """Whether the surrogate takes for noise what is none, since the objective gives the same value again."""
-    return len(_telling(history, surrogate, settings)) >= FEWEST and not is_noiseless(surrogate)
+    """Whether the surrogate takes for noise what is none, since the objective gives the same value again; or it counts."""
+    if len(_telling(history, surrogate, settings)) < FEWEST:
+        return False
+    return not is_noiseless(surrogate) or counts(history, surrogate, settings)
+
+
+def counts(history: History, surrogate: Surrogate, settings: Settings) -> bool:
+    """Whether two of the lowest values at full fidelity are the very same at places apart: it takes a count for that."""
+    at_full = _telling(history, surrogate, settings)
+    if len(at_full) < FEWEST:
+        return False
+    lowest = _lowest(surrogate, at_full)
+    places, values = surrogate.process.probes.points[lowest, : surrogate.dimensions], surrogate.values[lowest]
+    same = values[:, None] == values[None]
+    return bool((same & (np.abs(places[:, None] - places[None]).max(axis=2) > APART)).any())
+
+
+def _lowest(surrogate: Surrogate, observations: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of the observations with the lowest values."""
+    return observations[np.argsort(surrogate.values[observations], kind="stable")[:LOWEST]]
 
 
 def is_noiseless(surrogate: Surrogate) -> bool:
