@@ -38,7 +38,7 @@ from benchmarks.peers.farthing_peers import Farthing
 from benchmarks.peers.interface import PEERS
 from benchmarks.peers.problem import Task
 from benchmarks.peers.summary import OURS, SLACK, Run, read_records
-from farthing.method import cost, design, hyperparameters, propose, trust
+from farthing.method import cost, design, hyperparameters, propose, roughness, trust
 from farthing.method import recommend as recommending
 from farthing.method.deliberation import SEEK
 from farthing.method.predictive_entropy import InformationGain
@@ -134,6 +134,13 @@ VARIANTS = {
     "no luck": Variant(
         "an uneven objective is sought on and polished like any other",
         changed=lambda: patch.object(propose, "is_uneven", lambda *known: False),
+    ),
+    "no greed": Variant(
+        "no proposal is greedy, however many parameters there are", changed=lambda: patch.object(propose, "MANY", 1_000_000)
+    ),
+    "no counts": Variant(
+        "an objective whose lowest values are the very same is one like any other",
+        changed=lambda: _all(*(patch.object(module, "counts", lambda *known: False) for module in (propose, roughness))),
     ),
     "no doubt": Variant("nothing is spent on the doubt that there may be a lower minimum elsewhere", EnvPES(doubt=False)),
     "no checks": Variant("cheap evaluations are never checked, as in the paper", EnvPES(check=False)),

@@ -19,6 +19,7 @@ BEFORE_THE_SLOPE = (
 
 
 REGRETS = (
+    "defaults_greed",
     "defaults_luck",
     "defaults_share",
     "defaults_doubt",
@@ -38,7 +39,7 @@ NAMES = ("density", "costs", "recommendations", "roughness", *REGRETS)
 
 def text(results: Path) -> str:
     """The page: held-out density and regret of variants."""
-    density, costs, rules, rough, luck, share, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
+    density, costs, rules, rough, greed, luck, share, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
         json.loads((results / f"{name}.json").read_text()) for name in NAMES
     )
     count = sum(density["runs"].values())
@@ -109,6 +110,12 @@ were taken for rough (below 0 is better), in how many runs it is lower and highe
 `python -m benchmarks.defaults --out FOLDER`: the natural logarithm of the regret, averaged over the budget from 15% on, less
 that of the variant it is compared with on the same task and seed. Below 0 is better. Mean and standard error over runs; median;
 runs won.
+
+Greed with four parameters or more, and objectives that count, from 15% to 100% of the budget:
+
+{_regret_table(greed["rows"])}
+
+{textwrap.fill(greed["note"], 130, break_on_hyphens=False)}
 
 Luck where an objective is uneven, from 15% to 100% of the budget:
 
