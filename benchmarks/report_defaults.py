@@ -39,9 +39,8 @@ NAMES = ("density", "costs", "recommendations", "roughness", *REGRETS)
 
 def text(results: Path) -> str:
     """The page: held-out density and regret of variants."""
-    density, costs, rules, rough, greed, luck, share, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = (
-        json.loads((results / f"{name}.json").read_text()) for name in NAMES
-    )
+    density, costs, rules, rough, *regrets = (json.loads((results / f"{name}.json").read_text()) for name in NAMES)
+    greed, luck, share, doubt, wary, trifles, checks, design, seek, fidelity, compared, trend, before = regrets
     count = sum(density["runs"].values())
     return f"""# Why these defaults
 
