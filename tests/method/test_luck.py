@@ -85,6 +85,18 @@ def test_neighbors_lie_beside_all_places_that_share_the_lowest_value():
     assert {*np.argmin((apart**2).sum(axis=2), axis=1).tolist()} == {0, 1}
 
 
+def test_steps_are_as_long_as_they_are_meant_to_be():
+    """Lengths are log-uniform, and directions normal, of whose size the mean logarithm is -(gamma + log 2) / 2."""
+    points, values = np.random.default_rng(0).random((24, 3)), np.arange(1.0, 25.0)
+    points[:, 2], points[3, :2], values[3] = 0.0, 0.5, 0.5
+    surrogate = known_surrogate(points, values, 2, [[0.2, 8.0, 1.0]], noise=1e-2)
+    history = history_of(points, values, fidelity=True)
+    places = np.concatenate([neighbors(history, surrogate, CERTAIN, np.random.default_rng(seed)) for seed in range(20)])
+    found = np.log(np.abs(places - 0.5) / [0.2, 1.0]).mean(axis=0)
+    expected = 0.5 * (np.log(SHORTEST) + np.log(LONGEST)) - 0.5 * (np.euler_gamma + np.log(2.0))
+    assert found == pytest.approx([expected, expected], abs=0.15)
+
+
 def test_neighbors_are_what_the_space_has_and_none_is_evaluated_again():
     def count(n, m):
         return float(abs(n - 4) + abs(m - 4))
